@@ -238,7 +238,7 @@ let package = Package(
     .trait(name: "Server", description: "All of the above, as one trait: SwiftPM builds two more slowly"),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),

@@ -24,6 +24,9 @@ public struct HTTPCache: Sendable {
   /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`,
   /// `auth`, `client_secret`, `key`, `password`, `secret`, `sig`, `signature` and `token`.
   public static let defaultSecretQueryItems: Set<String> = SecretQuery.defaultNames
+  /// The size in bytes up to which the body of a QUERY (RFC 10008) may be part of a key: 1 MiB. The
+  /// response to a larger one is not stored.
+  public static let largestQueryBody = 1 << 20
   /// The number of variants of one key that are stored beside the first. The oldest is removed
   /// first.
   static let variantLimit = 16

@@ -55,10 +55,12 @@ public struct CacheRequest: Sendable {
 /// answer the others from its response once that is stored.
 extension CacheRequest {
   /// A Boolean value that indicates whether the response to an equal request may answer this one:
-  /// it is a GET of a whole response, and does not itself ask for the server.
+  /// it is a GET of a whole response, or a QUERY that may be stored, and does not itself ask for
+  /// the server.
   public var acceptsCollapsing: Bool {
     let wishes = RequestCacheControl(client.headerFields)
-    return client.method == .get && !client.headerFields.contains(.range) && !wishes.isNoCache && !wishes.isNoStore
+    return (client.method == .get || key.method == .query) && !client.headerFields.contains(.range) && !wishes.isNoCache
+      && !wishes.isNoStore
       && [.uriMiss, .varyMiss, .miss, .stale].contains(forwardReason)
   }
 

@@ -95,6 +95,8 @@ extension ProxyCache {
   ) async throws {
     switch exchange.client.method {
     case .get: try await receiveGet(record, hasBody: hasBody, exchange, response, &answer, now)
+    case .query where exchange.key.method == .query:
+      try await receiveGet(record, hasBody: hasBody, exchange, response, &answer, now)
     case .head: try await receiveHead(record.head, exchange, now)
     default: try await receiveUnsafe(record, hasBody: hasBody, exchange, response, &answer, now)
     }

@@ -22,15 +22,20 @@ extension ProxyCache {
   ///
   /// - Parameters:
   ///   - request: The client's request, unchanged, with scheme, authority and path.
+  ///   - body: The whole content of a QUERY (RFC 10008), which belongs to its key; other methods
+  ///     ignore it. Default: `nil`, also for a content that is too large to hold. The response to a
+  ///     QUERY without it, without `Content-Type`, or with more than `HTTPCache.largestQueryBody`
+  ///     is not stored.
   ///   - scope: The owner of the records. Default: `Scope.shared`.
   ///   - now: The present time of the wall clock.
-  public func plan(for request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Plan {
-    let key = self.key(of: request.absoluteURL, in: scope)
-    guard request.method == .get || request.method == .head else {
-      return plan(for: request, key, Found(), at: now)
-    }
+  public func plan(
+    for request: HTTPRequest, body: Data? = nil, scope: Scope = .shared, at now: Date
+  ) async -> Plan {
+    let key = self.key(of: request, body, in: scope)
+    guard Self.isLookedUp(request, key) else { return plan(for: request, key, Found(), at: now) }
     let found = await lookUp(key, request)
-    guard let tier,
+    // The names in a tier are of URLs.
+    guard key.method == .get, let tier,
       let look = tier.look(for: key, request.headerFields, mayShare: mayShare(key, request.headerFields))
     else {
       return plan(for: request, key, found, at: now)
@@ -97,7 +102,7 @@ extension ProxyCache {
     return CacheRequest(
       request: validating ?? request, failure: lookUp.failure, client: request, key: key,
       stored: record, found: lookUp.record?.head, sentAt: now, sendsValidators: validating != nil,
-      forwardReason: forwardReason(request, lookUp.record?.head, lookUp.hasOtherVariant, at: now),
+      forwardReason: forwardReason(request, key, lookUp, at: now),
       underWay: underWay.begin(key))
   }
 
@@ -135,7 +140,7 @@ extension ProxyCache {
   ///
   /// - Returns: The request, or `nil` where nothing stored has a validator.
   private static func validating(_ request: HTTPRequest, _ stored: Record.Head?) -> HTTPRequest? {
-    guard let stored, request.method == .get else { return nil }
+    guard let stored, request.method != .head else { return nil }
     var bare = request
     for name in [.ifNoneMatch, .ifModifiedSince, .ifRange, .range] as [HTTPField.Name] {
       bare.headerFields[name] = nil
@@ -148,10 +153,13 @@ extension ProxyCache {
 extension ProxyCache {
   /// Returns the reason for sending `request`, of which `found` is stored.
   private func forwardReason(
-    _ request: HTTPRequest, _ found: Record.Head?, _ hasOtherVariant: Bool, at now: Date
+    _ request: HTTPRequest, _ key: RecordKey, _ lookUp: Found, at now: Date
   ) -> CacheStatus.ForwardReason {
-    guard request.method == .get || request.method == .head else { return .method }
-    guard let found else { return hasOtherVariant ? .varyMiss : .uriMiss }
+    guard Self.isLookedUp(request, key) else { return request.method == .query ? .bypass : .method }
+    // The store may have a response to another content of the same URL.
+    guard let found = lookUp.record?.head else {
+      return lookUp.hasOtherVariant ? .varyMiss : key.method == .query ? .miss : .uriMiss
+    }
     guard found.localModel == nil, let status = found.copyStatus(at: now, by: rules) else { return .miss }
     return status.isFresh && status.allowsStale ? .request : .stale
   }
@@ -177,6 +185,23 @@ extension ProxyCache {
 
   private func restored(_ fields: HTTPFields, for request: HTTPRequest) -> HTTPFields? {
     SecretQuery.restore(fields, from: request.absoluteURL, names: secretQueryItems, digests: records.digests)
+  }
+
+  /// Returns whether the store may have a response to a request.
+  private static func isLookedUp(_ request: HTTPRequest, _ key: RecordKey) -> Bool {
+    [.get, .head].contains(request.method) || key.method == .query
+  }
+
+  /// Returns the key of a request. That of a QUERY has its content and the fields that say what it
+  /// means (RFC 10008 §2.7).
+  private func key(of request: HTTPRequest, _ body: Data?, in scope: Scope) -> RecordKey {
+    guard request.method == .query, request.headerFields.contains(.contentType), let body,
+      body.count <= HTTPCache.largestQueryBody
+    else { return key(of: request.absoluteURL, in: scope) }
+    return RecordKey(
+      method: .query, url: request.absoluteURL, body: body,
+      identityFields: request.headerFields.ofContent, scope: scope, secretQueryItems: secretQueryItems,
+      digests: records.digests)
   }
 
   func key(of url: String, in scope: Scope) -> RecordKey {

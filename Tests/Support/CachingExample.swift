@@ -22,11 +22,17 @@ public enum CachingExample {
 
   /// `GET; Name: value; Name: value`, each part of which may be missing.
   public static func request(_ cell: String) -> HTTPRequest {
-    let (first, fields) = parts(cell)
+    var (first, fields) = parts(cell)
+    fields[bodyName] = nil
     return HTTPRequest(
       method: first.flatMap { HTTPRequest.Method(rawValue: $0) } ?? .get, scheme: "https",
       authority: "api.example.com", path: "/a", headerFields: fields)
   }
+
+  /// The content of a request: its part `Body`, which is no field.
+  public static func body(_ cell: String) -> Data? { parts(cell).fields[bodyName].map { Data($0.utf8) } }
+
+  private static let bodyName = HTTPField.Name("Body") ?? .accept
 
   private static func parts(_ cell: String) -> (first: String?, fields: HTTPFields) {
     var parts = plain(cell).split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -111,6 +111,14 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   public func hash(into hasher: inout Hasher) { hasher.combine(storage.hash) }
 }
 
+extension HTTPFields {
+  /// The fields that say what the content of a request means (RFC 9110 §8). They belong to the key
+  /// of a QUERY (RFC 10008 §2.7).
+  package var ofContent: HTTPFields {
+    filter { [.contentType, .contentEncoding, .contentLanguage, .contentLocation].contains($0.name) }
+  }
+}
+
 extension RecordKey {
   /// The shared storage of a key. The hash is computed once; the digest only on first use, because
   /// memory never needs it.

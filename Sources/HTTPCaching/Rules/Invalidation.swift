@@ -7,11 +7,11 @@ package enum Invalidation {
   /// Returns whether the method requests no change (RFC 9110 §9.2.1), by its registration with
   /// IANA. An unknown method may change something.
   package static func isSafe(_ method: HTTPRequest.Method) -> Bool {
-    [.get, .head, .options, .trace].contains(method) || otherSafeMethods.contains(method.rawValue)
+    [.get, .head, .query, .options, .trace].contains(method) || otherSafeMethods.contains(method.rawValue)
   }
 
-  /// The safe methods of other documents: RFC 4918, RFC 3253, RFC 5323, and QUERY.
-  private static let otherSafeMethods: Set<String> = ["PROPFIND", "REPORT", "SEARCH", "QUERY"]
+  /// The safe methods of other documents: RFC 4918, RFC 3253, and RFC 5323.
+  private static let otherSafeMethods: Set<String> = ["PROPFIND", "REPORT", "SEARCH"]
 
   /// Returns whether an unsafe request succeeded, which makes the records of its target stale.
   package static func isCaused(by method: HTTPRequest.Method, _ response: HTTPResponse) -> Bool {

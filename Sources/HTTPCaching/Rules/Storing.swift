@@ -83,14 +83,14 @@ extension HTTPCache {
   /// (RFC 9111 §4.3.1).
   ///
   /// A request with conditions of its own is returned unchanged. So is a request whose method is
-  /// neither GET nor HEAD: for such a method, a matching validator means 412 (RFC 9110 §13.1.2,
-  /// §13.1.3).
+  /// neither GET, HEAD nor QUERY (RFC 10008 §2.6): for such a method, a matching validator means
+  /// 412 (RFC 9110 §13.1.2, §13.1.3).
   ///
   /// Of a stored response with another status than 200, only the entity tag is sent: a file that
   /// appears may be older than the 404 before it.
   package static func conditional(_ request: HTTPRequest, on stored: Record.Head?) -> HTTPRequest {
     guard let stored, stored.localModel == nil, !UnkeyedInput.isAnswered(by: stored.status) else { return request }
-    guard request.method == .get || request.method == .head else { return request }
+    guard [.get, .head, .query].contains(request.method) else { return request }
     let own: [HTTPField.Name] = [.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range]
     guard own.allSatisfy({ !request.headerFields.contains($0) }) else { return request }
     var request = request

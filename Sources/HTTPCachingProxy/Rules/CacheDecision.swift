@@ -18,7 +18,7 @@ enum CacheDecision: Hashable, Sendable {
   init(_ request: HTTPRequest, stored: Record.Head?, at now: Date, by rules: CacheRules = .private) {
     let wishes = RequestCacheControl(request.headerFields)
     let asking: CacheDecision = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: stored != nil)
-    guard request.method == .get || request.method == .head else {
+    guard [.get, .head, .query].contains(request.method) else {
       self = .ask(validates: false)
       return
     }

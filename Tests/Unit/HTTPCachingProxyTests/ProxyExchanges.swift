@@ -23,7 +23,8 @@ struct Proxy {
     _ request: String = "", age: Double = 0, answer: String? = nil, body: String? = "", again: String? = nil
   ) async throws -> Exchange {
     let now = Self.time.addingTimeInterval(age)
-    switch await cache.plan(for: CachingExample.request(request), at: now) {
+    let plan = await cache.plan(for: CachingExample.request(request), body: CachingExample.body(request), at: now)
+    switch plan {
     case .answer(let answer): return (nil, answer)
     case .answerAndSend(let answer, let exchange): return (exchange.request, answer)
     case .send(let exchange):
@@ -37,7 +38,8 @@ struct Proxy {
   /// Plans a request that is answered later.
   func begin(_ request: String = "", scope: Scope = .shared, age: Double = 0) async throws -> CacheRequest {
     let plan = await cache.plan(
-      for: CachingExample.request(request), scope: scope, at: Self.time.addingTimeInterval(age))
+      for: CachingExample.request(request), body: CachingExample.body(request), scope: scope,
+      at: Self.time.addingTimeInterval(age))
     guard case .send(let exchange) = plan else { throw NotSent() }
     return exchange
   }

@@ -40,7 +40,7 @@ struct Fetch: Sendable {
     // A response to HEAD has no body, and one to a change need not have one, nor be JSON: a failure
     // to read it would look like a change that was not made.
     parser =
-      command.effectiveMethod == .get
+      [.get, .query].contains(command.effectiveMethod)
       ? json : command.keyPath == nil && command.require.isEmpty ? .unread : json.orEmpty
     store = command.store
     timeout = command.timeout

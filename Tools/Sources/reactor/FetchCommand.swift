@@ -15,7 +15,8 @@ struct FetchCommand: AsyncParsableCommand {
       fetchStatus, origin and isStale, until it is interrupted. --policy chooses which values are printed first, and \
       when the server is asked; the default is cache-first, as without --watch.
 
-      GET and HEAD are answered from the store where it has a fresh response. A request with another method is sent, once, \
+      GET, HEAD and QUERY are answered from the store where it has a fresh response. QUERY (RFC 10008) reads as GET does, \
+      and has a body: --method QUERY --body @filter.json --header 'Content-Type: application/json'. A request with another method is sent, once, \
       as curl sends it, and its response is not stored; a change makes what the store has of that URL stale. \
       If the connection is lost, nobody knows what the server has done: reactor send saves a request first, and repeats it \
       under one Idempotency-Key.
@@ -24,7 +25,7 @@ struct FetchCommand: AsyncParsableCommand {
       not be JSON, unless --key-path or --require is given.
 
       --retries applies to failures that may be temporary: no connection, a timeout, and the statuses 408, 425, 429, 500, \
-      502, 503 and 504, for GET, HEAD, PUT, DELETE or a request with an Idempotency-Key. The wait grows with each \
+      502, 503 and 504, for GET, HEAD, QUERY, PUT, DELETE or a request with an Idempotency-Key. The wait grows with each \
       retry, and follows Retry-After up to a minute.
 
       \(ExitCodes.help([
@@ -61,7 +62,7 @@ struct FetchCommand: AsyncParsableCommand {
 
   @Option(
     help: "The HTTP method. (default: GET, or POST with --body)",
-    completion: .list(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]),
+    completion: .list(["GET", "HEAD", "QUERY", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]),
     transform: MethodArgument.parse)
   var method: HTTPRequest.Method?
 
@@ -109,7 +110,7 @@ struct FetchCommand: AsyncParsableCommand {
   @Flag(help: "Act as if there were no connectivity, also for a loopback host.")
   var offline = false
 
-  @Flag(help: "Print each new state of a GET or HEAD as one line of JSON, until interrupted.")
+  @Flag(help: "Print each new state of a GET, HEAD or QUERY as one line of JSON, until interrupted.")
   var watch = false
 
   @Option(
@@ -129,7 +130,7 @@ struct FetchCommand: AsyncParsableCommand {
       throw ValidationError("--every asks the server, which --policy cache-only never does; choose another policy")
     }
     guard !watch || effectiveMethod.readsOnly else {
-      throw ValidationError("--watch is for GET and HEAD; leave it out for \(effectiveMethod.rawValue)")
+      throw ValidationError("--watch is for GET, HEAD and QUERY; leave it out for \(effectiveMethod.rawValue)")
     }
   }
 

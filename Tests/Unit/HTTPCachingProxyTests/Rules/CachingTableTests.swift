@@ -19,7 +19,8 @@ import Testing
 
   @Test func `has its tables, and none that nobody reads`() {
     let headings = [
-      ["Stored", "Age", "Request", "Decision"], ["Stored", "Age", "Request", "Stands in", "Always"],
+      ["Stored", "Age", "Request", "Decision"], ["Stored for", "Response", "Age", "QUERY", "Result"],
+      ["Stored", "Age", "Request", "Stands in", "Always"],
       ["Request", "Response", "Stored"],
       ["Stored", "Age", "Request", "A shared cache's decision"], ["Request", "Response", "Stored by a shared cache"],
       ["Stored", "304", "Then"], ["Stored", "Request", "Answer", "Body"],
@@ -43,6 +44,21 @@ import Testing
     let now = CachingExample.time.addingTimeInterval(try #require(Double(row[3])))
     let (request, head) = (CachingExample.request(row[4]), CachingExample.head(row[2]))
     #expect(CacheDecision(request, stored: head, at: now, by: Self.shared) == decision(row[5]))
+  }
+
+  @Test(arguments: rows("Stored for", "Response", "Age", "QUERY", "Result"))
+  func `a QUERY gets what its row says`(row: [String]) async throws {
+    let proxy = Proxy()
+    if row[2] != "-" { _ = try await proxy.exchange(row[2], answer: row[3], body: "stored") }
+    let (sent, answer) = try await proxy.exchange(row[5], age: try #require(Double(row[4])))
+    let result =
+      switch (sent, answer?.response.status) {
+      case (nil, .ok?): answer?.body == Data("stored".utf8) ? "use" : "another body"
+      case (nil, let status?): "\(status.code)"
+      case (let sent?, _): sent.headerFields.contains(.ifNoneMatch) ? "validate" : "ask"
+      case (nil, nil): "nothing"
+      }
+    #expect(result == row[6])
   }
 
   private static let shared = CacheRules.shared(

@@ -5,7 +5,8 @@ import HTTPTypes
 enum MethodArgument {
   static func parse(_ text: String) throws -> HTTPRequest.Method {
     guard let method = HTTPRequest.Method(rawValue: text.uppercased()) else {
-      throw ValidationError("the name is not an HTTP method (RFC 9110 §9.1); use GET, POST, PUT, PATCH or DELETE")
+      throw ValidationError(
+        "the name is not an HTTP method (RFC 9110 §9.1); use GET, QUERY, POST, PUT, PATCH or DELETE")
     }
     return method
   }
@@ -14,7 +15,7 @@ enum MethodArgument {
 extension HTTPRequest.Method {
   /// A Boolean value that indicates whether responses to the method can be shared, stored and
   /// watched: those that `Resource.isReadOnly` is true for by default.
-  var readsOnly: Bool { self == .get || self == .head }
+  var readsOnly: Bool { self == .get || self == .head || self == .query }
 
   /// A Boolean value that indicates whether a request changes nothing on the server (RFC 9110
   /// §9.2.1). Responses to OPTIONS and TRACE are not stored nevertheless (§9.3.7, §9.3.8).

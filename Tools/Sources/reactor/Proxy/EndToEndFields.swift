@@ -30,7 +30,7 @@ enum EndToEndFields {
   /// Servers build URLs from such claims, or act by them, and they are not part of the cache key.
   /// The response to all clients would otherwise contain the claims of the first one.
   static func ofRequest(_ headers: HTTPHeaders, _ method: HTTPRequest.Method) -> HTTPFields? {
-    let isRead = method == .get || method == .head
+    let isRead = method.readsOnly
     return of(headers) { $0 == "host" || isClaim($0) || isRead && methodOverrides.contains($0) }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCachingProxy
 import HTTPTypes
 import NIOCore
 
@@ -18,6 +19,14 @@ struct ForwardedMessage<Head: Sendable>: Sendable {
 
 typealias ForwardedRequest = ForwardedMessage<HTTPRequest>
 typealias ForwardedResponse = ForwardedMessage<HTTPResponse>
+
+extension ForwardedRequest {
+  /// The content of a QUERY, which is part of its key; `nil` for another method, and if it is too
+  /// large for a key.
+  var queryBody: Data? {
+    head.method == .query && body.readableBytes <= HTTPCache.largestQueryBody ? body.data : nil
+  }
+}
 
 extension ByteBuffer {
   var data: Data { Data(readableBytesView) }

@@ -48,18 +48,22 @@ struct Proxy: Sendable {
     if [.get, .head].contains(target.method), request.body.readableBytes > 0 {
       return end(await pass(request, to: target, interim: interim), request, since: start)
     }
-    // A hit does not need it.
-    var key: String { "\(scope.name) \(target.absoluteText)" }
-    switch await cache.plan(for: target, scope: scope, at: now()) {
+    // A hit does not need it. A QUERY is equal to another one only with its content.
+    func key(_ exchange: CacheRequest) -> String {
+      target.method == .query ? exchange.key.identity : "\(scope.name) \(target.absoluteText)"
+    }
+    switch await cache.plan(for: target, body: request.queryBody, scope: scope, at: now()) {
     case .answer(let stored): return end(ProxyResponse(stored), request, since: start)
     case .answerAndSend(let stored, let exchange):
-      sendBehind(exchange, request, key)
+      sendBehind(exchange, request, key(exchange))
       return end(ProxyResponse(stored), request, since: start)
     case .send(let exchange):
-      if let stored = standIn(exchange, request, key) { return end(ProxyResponse(stored), request, since: start) }
+      if let stored = standIn(exchange, request, key(exchange)) {
+        return end(ProxyResponse(stored), request, since: start)
+      }
       let answer =
         exchange.acceptsCollapsing
-        ? await collapse(exchange, request, target, scope, key, interim: interim)
+        ? await collapse(exchange, request, target, scope, key(exchange), interim: interim)
         : await send(exchange, request, interim: interim)
       return end(answer, request, since: start)
     }
@@ -104,7 +108,7 @@ struct Proxy: Sendable {
       case .ended(.failed(let error)): return failed(exchange, error, isCollapsed: true)
       case .ended(.answered):
         let reason = exchange.forwardReason
-        switch await cache.plan(for: target, scope: scope, at: now()) {
+        switch await cache.plan(for: target, body: request.queryBody, scope: scope, at: now()) {
         case .answer(let stored), .answerAndSend(let stored, _):
           var answer = ProxyResponse(stored)
           answer.cacheStatus = CacheStatus(forwardReason: reason)
