@@ -53,6 +53,10 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   /// The links of the `Link` header fields, in order (RFC 8288). Parsed on each access.
   public var links: [Resource.Link] { Resource.Link.links(in: headers) }
 
+  /// The limits of requests that the server announced with the response, in the field `RateLimit`;
+  /// empty if there is none. Parsed on each access.
+  public var rateLimits: [Resource.RateLimit] { Resource.RateLimit.limits(in: headers) }
+
   /// Returns the target of the first link with a relation type, such as `next`; `nil` if there is
   /// none.
   ///

@@ -40,6 +40,8 @@ extension TimelineEvent {
       (count, duration, self.reason) = (attempt, delay.milliseconds, reason)
     case .parsed(let bytes, let duration): (count, self.duration) = (bytes, duration.milliseconds)
     case .duplicateMembers(let names): count = names.count
+    case .methodReplaced(let method): reason = method.rawValue
+    case .deprecated(let notice): reason = "\(notice)"
     case .notModified(let number), .pruned(_, let number), .saved(let number), .dropped(let number),
       .sharedHit(let number):
       count = number

@@ -195,7 +195,7 @@
     var conventional: String { Self.known.contains(self) ? rawValue : "_OTHER" }
 
     private static let known: Set<HTTPRequest.Method> = [
-      .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
+      .get, .head, .query, .post, .put, .delete, .connect, .options, .trace, .patch,
     ]
   }
 

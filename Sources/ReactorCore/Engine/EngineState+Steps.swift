@@ -59,6 +59,9 @@ extension EngineState {
     entry.error = error
     entry.wasRefused = !wasSent
     entry.attemptedAt = time
+    if case .server(let response, _) = error {
+      entry.pollingPause = configuration.retry.pollingPause(after: response.headerFields)
+    }
     append(step.key, wasSent ? .failed(error) : .failedInOutage(error))
     let wasStoredMeanwhile = entry.flight?.wasStoredMeanwhile == true
     enqueue(entry.flight?.machine.failed(error) { status(of: entry, for: $0, at: now) } ?? [], for: entry)
@@ -157,6 +160,7 @@ extension EngineState {
   private mutating func finish(_ step: FlightStep, _ entry: Entry, at now: Date) {
     entry.error = nil
     entry.attemptedAt = time
+    entry.pollingPause = (entry.copy?.head?.fields).flatMap(configuration.retry.pollingPause)
     entry.showToAll()
     // A request with the same header fields is answered, whatever the step reports in `Vary`.
     let copy = entry.copy

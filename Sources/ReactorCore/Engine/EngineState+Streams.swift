@@ -256,7 +256,7 @@ extension EngineState {
   private func poll(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
-    let wait = min(interval, EngineState.longest) * min(factor, 1_000)
+    let wait = max(min(interval, EngineState.longest) * min(factor, 1_000), entry.pollingPause ?? .zero)
     if let attemptedAt = entry.attemptedAt, attemptedAt + wait > subscriber.since { return attemptedAt + wait }
     return subscriber.since + wait
   }

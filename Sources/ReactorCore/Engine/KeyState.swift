@@ -18,8 +18,7 @@ final class KeyState: MemoryEntry {
   var isForgotten = false
   /// A Boolean value that indicates whether the latest request was not sent because of an outage.
   var wasRefused = false
-  /// A Boolean value that indicates whether a flight was under way when ``wakeup`` was computed
-  /// last.
+  /// Set if a flight was under way when ``wakeup`` was computed last.
   var hadFlight = false
   private var hasChanged = false
   private var publishedStatus = FetchStatus.idle
@@ -45,14 +44,15 @@ final class KeyState: MemoryEntry {
   var flight: Flight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
   private(set) var continuations: [FlightMachine.WaiterID: Continuation] = [:]
   private(set) var subscribers = Subscribers()
-  /// The date of an invalidation. Copies requested until then are stale, even if the record on disk
-  /// has no mark.
+  /// The date of an invalidation. Copies requested until then are stale, marked on disk or not.
   var invalidatedBefore: Date?
   /// The next automatic request.
   var wakeup: Wakeup?
   var pollers = 0
   /// The clock's time of the latest attempt to reach the network, whatever its outcome.
   var attemptedAt: Duration?
+  /// The time after ``attemptedAt`` during which the server allows no poll.
+  var pollingPause: Duration?
   /// The revision of the latest published change.
   private(set) var revision: UInt64
   /// The streams that would see a change that the other streams do not see.

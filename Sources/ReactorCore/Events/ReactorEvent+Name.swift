@@ -5,7 +5,8 @@ extension ReactorEvent.Kind {
     /// The look-up in memory and persistence.
     case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale
     /// The flight and its request.
-    case joined, request, response, sharedHit, progress, retry, notModified
+    case joined, request, methodReplaced, response, deprecated, sharedHit, progress, retry,
+      notModified
     /// The body and its record.
     case parsed, pruned, duplicateMembers, saved, saveFailed, saveIsLate, notEncoded
     /// A flight that waits, or that ends without its response.
@@ -29,7 +30,9 @@ extension ReactorEvent.Kind {
     case .servedStale: .servedStale
     case .joined: .joined
     case .request: .request
+    case .methodReplaced: .methodReplaced
     case .response: .response
+    case .deprecated: .deprecated
     case .sharedHit: .sharedHit
     case .progress: .progress
     case .retry: .retry

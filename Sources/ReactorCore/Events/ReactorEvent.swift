@@ -1,4 +1,5 @@
 public import Foundation
+public import HTTPTypes
 
 /// An event that concerns one key of one reactor.
 ///
@@ -36,8 +37,14 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case joined
     /// A request is about to be sent. `isConditional` is `true` if it carries validators.
     case request(isConditional: Bool)
+    /// The server does not know `QUERY` here, and the same bytes are sent with the
+    /// ``Resource/fallbackMethod``.
+    case methodReplaced(by: HTTPRequest.Method)
     /// A response has arrived, `duration` after this attempt was sent.
     case response(status: Int, bytes: Int, duration: Duration)
+    /// The server says that it will change or end the resource (RFC 9745, RFC 8594). Each notice is
+    /// reported once for a path, by the first response that has it.
+    case deprecated(Deprecation)
     /// A response that another process has shared was used, and nothing was sent. `bytes` is zero
     /// if it confirms the stored copy.
     case sharedHit(bytes: Int)
@@ -169,7 +176,9 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .servedStale: "served stale"
     case .joined: "joined a flight"
     case .request(let isConditional): isConditional ? "request, conditional" : "request"
+    case .methodReplaced(let method): "\(method.rawValue) in place of QUERY, which the server does not know"
     case .response(let status, let bytes, let duration): "response \(status), \(bytes) bytes in \(Self.text(duration))"
+    case .deprecated(let notice): "\(notice)"
     case .sharedHit(let bytes): "a shared response, \(bytes) bytes"
     case .retry(let attempt, let delay, let reason): "retry, attempt \(attempt) in \(Self.text(delay)), \(reason)"
     case .progress(let progress): "transferred \(Int(progress.fractionCompleted * 100)) %"

@@ -70,9 +70,10 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   ) async throws -> Snapshot<Model> {
     let stored = try await storedRecord(resource, key, context)
     let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
-    let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
+    let conditional = conditional(request, on: resource.readsOnly ? head : nil)
     let isConditional = conditional.headerFields != request.headerFields
     let exchange = try await response(to: conditional, isConditional: isConditional, resource, key, context)
+    noteDeprecation(of: request, exchange, key)
     try checkRoute(of: request, resource, context, exchange)
     switch judge(exchange, resource, key, stored: isConditional ? head : nil) {
     case .notModified(var updated):
@@ -107,7 +108,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     let key = try key(resource)
     if let record = snapshot.record {
       // The request forbids to store its own response, and says nothing of another (§5.2.1.5).
-      guard !RequestCacheControl(resource.headers).isNoStore else { return }
+      guard !RequestCacheControl(resource.headers).isNoStore, !resource.isTooLargeForKey else { return }
       try await layer.cache.store(record, for: key, request: resource.headers)
     } else if snapshot.head == nil {
       var record = try Self.local(snapshot, key, parser)
@@ -241,11 +242,18 @@ extension HTTPFlow {
   ) async throws -> HTTPFlowResponse {
     let mayRetry = try context.outage?.admit() ?? true
     var number = 0
-    let answer = try await attempts(
-      request, isConditional: isConditional, mayRetry: mayRetry, &number, resource, key, context)
-    guard isConditional, answer.response.status.mayRefuseValidators else { return answer }
-    return try await attempts(
-      request.withoutValidators, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
+    return try await exchangeQuery(request, of: resource, key) { request in
+      let isConditional = isConditional && request.method == resource.method
+      let answer = try await attempts(
+        request, isConditional: isConditional, mayRetry: mayRetry, &number, resource, key, context)
+      guard isConditional, answer.response.status.mayRefuseValidators else { return answer }
+      if request.method == .query, answer.response.lacksQuery { return answer }
+      if answer.response.status == .preconditionFailed, request.method == .query {
+        layer.querySupport.note(.conditions(of: request))
+      }
+      return try await attempts(
+        request.withoutValidators, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
+    }
   }
 
   /// - Parameter number: the number of requests sent so far, which grows.
@@ -255,7 +263,8 @@ extension HTTPFlow {
     _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
     let (_, exchange) = try await retry.attempts(
-      request, isReadOnly: resource.isReadOnly, mayRetry: mayRetry, observe: { emit(key, .init($0)) }
+      request, isReadOnly: resource.readsOnly ? true : resource.isReadOnly, mayRetry: mayRetry,
+      observe: { emit(key, .init($0)) }
     ) {
       // The flight may have ended meanwhile, for example through an invalidation.
       try Task.checkCancellation()

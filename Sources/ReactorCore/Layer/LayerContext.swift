@@ -26,6 +26,8 @@ package final class LayerContext: Sendable {
   /// The newest values of the entities that copies of the reactors hold.
   package let entities: EntityTable
   package let sendings = SendingGate()
+  let querySupport: QuerySupport
+  let deprecations = ReportedDeprecations()
   /// The time that the layer waits for its persistence.
   let budget: StoreBudget
   /// The time that a flight waits for the parts to be ready. A part's store that is late says
@@ -61,6 +63,7 @@ package final class LayerContext: Sendable {
     drafts = DraftTable()
     entities = EntityTable(drafts)
     elapsed = configuration.clock.stopwatch()
+    querySupport = QuerySupport(elapsed: elapsed)
     budget = StoreBudget(configuration)
     readiness = StoreBudget(configuration)
     events = EventHub(executor: configuration.taskExecutor)

@@ -16,7 +16,7 @@ final class RecordKeys: Sendable {
   private let digests: SecretDigests
   /// The latest keys, each at the place of its resource's hash; empty until the first.
   private let latest = Mutex<[(resource: Resource, key: RecordKey)?]>([])
-  private static let places = 64
+  private static let (places, largestBody) = (64, 4_096)
 
   init(backend: Backend?, scope: Scope, secretQueryItems: Set<String>, digests: SecretDigests) {
     self.backend = backend
@@ -33,8 +33,8 @@ final class RecordKeys: Sendable {
   func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
     guard secretQueryItems == self.secretQueryItems else { return try make(resource, secretQueryItems) }
     return try resource.key(from: id) { () throws(ReactorError) in
-      // A body may be large, and is never kept.
-      guard resource.body == nil else { return try make(resource, secretQueryItems) }
+      // A large body is not kept.
+      guard resource.body?.count ?? 0 <= Self.largestBody else { return try make(resource, secretQueryItems) }
       let place = Int(UInt(bitPattern: resource.hashValueOnce) % UInt(Self.places))
       if let found = latest.withLock({ $0.isEmpty ? nil : $0[place] }), found.resource == resource { return found.key }
       let key = try make(resource, secretQueryItems)
@@ -55,8 +55,8 @@ extension RecordKey {
   /// Creates the key of `resource`. Without a backend there is no base URL, and the path is used as
   /// it is.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` if the resource has no valid URL, or a secret
-  ///   field among its identity headers.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the resource has no valid URL, has a secret
+  ///   field among its identity headers, or is a QUERY without `Content-Type`.
   init(
     _ resource: Resource, backend: Backend?, scope: Scope, secretQueryItems: Set<String>,
     digests: SecretDigests
@@ -64,11 +64,17 @@ extension RecordKey {
     if let name = resource.identityHeaders.first(where: StoredFields.secret.contains) {
       throw .invalidResource("\(name) cannot be an identity header; make a layer with a scope for each user instead")
     }
+    let isQuery = resource.method == .query
+    guard !isQuery || resource.headers.contains(.contentType) else {
+      throw .invalidResource(
+        "\(resource) has no Content-Type, which says what its body means (RFC 10008 §2); set it, or use json: or form:")
+    }
     let url = if let backend { try backend.request(for: resource).absoluteURL } else { try resource.pathAndQuery() }
+    let names = resource.identityHeaders.union(isQuery ? resource.headers.ofContent.map(\.name) : [])
     self.init(
       method: resource.method, url: url,
-      body: resource.body,
-      identityFields: HTTPFields(resource.headers.filter { resource.identityHeaders.contains($0.name) }),
+      body: isQuery ? resource.body ?? Data() : resource.body,
+      identityFields: resource.headers.filter { names.contains($0.name) },
       scope: scope, secretQueryItems: secretQueryItems, digests: digests)
   }
 }

@@ -90,7 +90,7 @@ package struct Redirect: Sendable {
   private mutating func dropConditions() {
     var names: [HTTPField.Name] = [.ifModifiedSince, .ifRange]
     switch request.method {
-    case .get, .head: names += [.ifMatch, .ifNoneMatch, .ifUnmodifiedSince]
+    case .get, .head, .query: names += [.ifMatch, .ifNoneMatch, .ifUnmodifiedSince]
     case .put, .patch, .delete: break
     // The request may be a read, whose entity tags are those of a stored copy.
     default: if request.headerFields[.ifNoneMatch] != "*" { names.append(.ifNoneMatch) }

@@ -34,6 +34,13 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The longest `Retry-After` that is respected. Default: 60 seconds. If the server asks for more,
   /// its response is the result at once.
   public var longestRetryAfter: Duration = .seconds(60)
+  /// A Boolean value that indicates whether the server's `RateLimit` field is followed
+  /// (draft-ietf-httpapi-ratelimit-headers-10). Default: `true`.
+  ///
+  /// While a limit is used up, retries and the polls of streams wait until the server says that
+  /// more requests are available, for ``longestRetryAfter`` at most. `Retry-After` takes
+  /// precedence. A fetch is never held back.
+  public var followsRateLimit: Bool = true
   /// The longest wait for connectivity before a retry that is due. Default: 30 seconds. After that,
   /// the last failure is the result.
   public var longestOffline: Duration = .seconds(30)
@@ -112,10 +119,15 @@ extension RetryPolicy {
         ?? Self.mayPass(outcome)
     else { return .giveUp }
     let delay = Duration(saturatingSeconds: ceiling(attempt) * random)
-    guard case .success(let response) = outcome,
-      let asked = RetryAfter.delay(in: response.headerFields, now: now)
-    else { return .retry(after: delay) }
-    return asked <= longestRetryAfter.upToADay ? .retry(after: max(asked, delay)) : .giveUp
+    guard case .success(let response) = outcome else { return .retry(after: delay) }
+    if let asked = RetryAfter.delay(in: response.headerFields, now: now) {
+      return asked <= longestRetryAfter.upToADay ? .retry(after: max(asked, delay)) : .giveUp
+    }
+    guard followsRateLimit, let pause = Resource.RateLimit.pause(in: response.headerFields) else {
+      return .retry(after: delay)
+    }
+    // Later by the random delay: all clients of the limit come back when it is reset.
+    return pause <= longestRetryAfter.upToADay ? .retry(after: pause + delay) : .giveUp
   }
 
   /// Returns the wait after `attempt`.
@@ -125,9 +137,18 @@ extension RetryPolicy {
     Duration(saturatingSeconds: ceiling(attempt) * random)
   }
 
-  /// Returns the wait that `Retry-After` asks for; `nil` if the field is missing or invalid.
+  /// Returns the wait that `Retry-After` or else `RateLimit` asks for; `nil` if neither does.
   package static func retryAfter(in fields: HTTPFields, now: Date) -> Duration? {
-    RetryAfter.delay(in: fields, now: now)
+    RetryAfter.delay(in: fields, now: now) ?? Resource.RateLimit.pause(in: fields)
+  }
+
+  /// Returns the wait before the next poll that a response asks for; `nil` for none. A limit that
+  /// is reset later than ``longestRetryAfter`` is ignored. Unless there is a ``seed``, the wait is
+  /// up to a tenth longer, since all clients of the limit come back when it is reset.
+  func pollingPause(after fields: HTTPFields) -> Duration? {
+    guard followsRateLimit, let pause = Resource.RateLimit.pause(in: fields), pause <= longestRetryAfter.upToADay
+    else { return nil }
+    return seed == nil ? pause * .random(in: 1...1.1) : pause
   }
 
   /// Returns the ceiling of the wait after `attempt`, in seconds.
@@ -154,7 +175,7 @@ extension RetryPolicy {
   private static func isRepeatable(_ request: HTTPRequest, isReadOnly: Bool?) -> Bool {
     if let key = HTTPField.Name("Idempotency-Key"), request.headerFields.contains(key) { return true }
     switch request.method {
-    case .get, .head, .options, .trace: return isReadOnly ?? true
+    case .get, .head, .query, .options, .trace: return isReadOnly ?? true
     case .put, .delete: return true
     default: return isReadOnly ?? false
     }

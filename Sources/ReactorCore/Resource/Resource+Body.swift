@@ -40,6 +40,46 @@ extension Resource {
       Path(text: String(path)), method: method, query: query, headers: headers, json: json, encoder: encoder)
   }
 
+  /// Creates a request whose body is an HTML form: names and values in
+  /// `application/x-www-form-urlencoded`.
+  ///
+  /// ```swift
+  /// let search = Resource("contacts", method: .query, form: ["name": text])
+  /// ```
+  ///
+  /// The request has `Content-Type: application/x-www-form-urlencoded`, unless `headers` sets
+  /// another.
+  ///
+  /// - Parameter form: The fields, in order. A space becomes `+`, and each byte that is neither an
+  ///   ASCII letter, a digit nor one of `*-._` is percent-encoded (WHATWG URL, section 5.2).
+  public init(
+    _ path: Path, method: HTTPRequest.Method, query: KeyValuePairs<String, String> = [:],
+    headers: HTTPFields = [:], form: KeyValuePairs<String, String>
+  ) {
+    let text = form.map { "\(Self.formEncoded($0.key))=\(Self.formEncoded($0.value))" }.joined(separator: "&")
+    self.init(path, method: method, query: query, headers: headers, body: Data(text.utf8))
+    if headers[.contentType] == nil { self.headers[.contentType] = "application/x-www-form-urlencoded" }
+  }
+
+  private static func formEncoded(_ text: String) -> String {
+    var encoded = ""
+    for byte in text.utf8 {
+      let scalar = Unicode.Scalar(byte)
+      switch scalar {
+      case " ": encoded += "+"
+      case "a"..."z", "A"..."Z", "0"..."9", "*", "-", ".", "_": encoded.unicodeScalars.append(scalar)
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        encoded += "%\(digits.count == 1 ? "0" : "")\(digits)"
+      }
+    }
+    return encoded
+  }
+
+  /// A Boolean value that indicates whether the body is too large to be part of a key. The response
+  /// is then not stored.
+  var isTooLargeForKey: Bool { method == .query && body?.count ?? 0 > HTTPCache.largestQueryBody }
+
   private static func sortedKeys() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -114,13 +114,28 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
     set { change { $0.freshFor = newValue } }
   }
   /// A Boolean value that indicates whether the request changes nothing on the server, so that it
-  /// may be coalesced and its response stored. Default: `nil`, which means `true` for `GET` and
-  /// `HEAD`, and `false` for other methods.
+  /// may be coalesced and its response stored. Default: `nil`, which means `true` for `GET`, `HEAD`
+  /// and `QUERY` (RFC 10008), and `false` for other methods.
   ///
   /// Set it to `true` for a search by `POST`.
   public var isReadOnly: Bool? {
     get { box.fields.isReadOnly }
     set { change { $0.isReadOnly = newValue } }
+  }
+  /// The method to send the same bytes with where the server does not know `QUERY`: it answers 501,
+  /// or 405 without `QUERY` in `Allow`. Default: `nil`, which reports that answer.
+  ///
+  /// ```swift
+  /// var search = try Resource("contacts", method: .query, json: filter)
+  /// search.fallbackMethod = .post  // POST contacts only reads, at this server
+  /// ```
+  ///
+  /// Only the program knows whether a `POST` of the same bytes changes something. The response is
+  /// stored under the key of the `QUERY`. The reactor asks with `QUERY` again after a day.
+  /// Resources with another method ignore it.
+  public var fallbackMethod: HTTPRequest.Method? {
+    get { box.fields.fallbackMethod }
+    set { change { $0.fallbackMethod = newValue } }
   }
   /// The groups that the resource belongs to, to invalidate them together with
   /// ``ModelLayer/invalidate(_:)``. Default: none.
@@ -206,7 +221,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   }
 
   /// ``isReadOnly`` with its default applied (RFC 9110 §9.2.1 calls such a method *safe*).
-  package var readsOnly: Bool { isReadOnly ?? (method == .get || method == .head) }
+  package var readsOnly: Bool { isReadOnly ?? (method == .get || method == .head || method == .query) }
 
   private mutating func change(_ body: (inout Fields) -> Void) {
     var fields = box.fields
@@ -226,6 +241,7 @@ extension Resource {
     var identityHeaders: Set<HTTPField.Name> = []
     var freshFor: Duration?
     var isReadOnly: Bool?
+    var fallbackMethod: HTTPRequest.Method?
     var idempotencyKey: String?
     var groups: Set<String> = []
     var timeout: Duration?

@@ -105,6 +105,8 @@ extension ReactorError {
     }
   }
 
+  private var isOfQuery: Bool { request?.hasPrefix("QUERY ") == true }
+
   private var advice: String? {
     switch self {
     case .noConnectivity: "nothing was sent; try again when the device is online"
@@ -114,7 +116,7 @@ extension ReactorError {
     case .network(let error as URLError): URLErrorText(error).advice
     case .network(let error as TransportError): error.advice
     case .authentication: "sign in again"
-    case .server(let response, _): response.status.advice
+    case .server(let response, _): (isOfQuery ? response.queryAdvice : nil) ?? response.status.advice
     case .deadlock: "let one step return before it fetches or saves the other's resource"
     case .cancelled, .invalidResource, .network, .parser, .persistence: nil
     }

@@ -103,6 +103,9 @@ extension Outbox {
   ///   secret.
   func frozen(_ resource: Resource, _ layer: LayerContext) throws(ReactorError) -> FrozenRequest {
     guard let backend = layer.backend else { throw .invalidResource("the layer has no backend to send \(resource) to") }
+    guard resource.method != .query else {
+      throw .invalidResource("an outbox does not send \(resource), which only reads; fetch the resource")
+    }
     guard !resource.readsOnly else {
       throw .invalidResource("\(resource) is read-only; set isReadOnly to false if it changes something")
     }

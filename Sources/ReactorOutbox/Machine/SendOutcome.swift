@@ -206,5 +206,5 @@ extension SendOutcome {
 extension HTTPRequest.Method {
   /// A Boolean value that indicates whether a repeated request has the effect of a single one (RFC
   /// 9110 §9.2.2).
-  package var isIdempotent: Bool { [.get, .head, .options, .trace, .put, .delete].contains(self) }
+  package var isIdempotent: Bool { [.get, .head, .query, .options, .trace, .put, .delete].contains(self) }
 }

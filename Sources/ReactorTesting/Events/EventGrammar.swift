@@ -37,7 +37,7 @@ package struct EventGrammar: Sendable {
   package init(method: HTTPRequest.Method, except exceptions: Set<EventRecorder.Exception> = []) {
     hasOwnSteps = exceptions.contains(.ownSteps)
     isAlone = !exceptions.contains(.concurrentRequests)
-    isSerial = !exceptions.contains(.concurrentRequests) && [.get, .head].contains(method)
+    isSerial = !exceptions.contains(.concurrentRequests) && [.get, .head, .query].contains(method)
   }
 
   /// Records the next event. Returns the rule that it violates, or `nil`.

@@ -44,7 +44,8 @@ extension TransportConformance.Check {
         (301, "GET", "GET"), (302, "GET", "GET"), (303, "GET", "GET"), (307, "GET", "GET"), (308, "GET", "GET"),
         (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"),
         (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"),
-        (302, "HEAD", "HEAD"),
+        (302, "HEAD", "HEAD"), (301, "QUERY", "QUERY"), (302, "QUERY", "QUERY"), (303, "QUERY", "GET"),
+        (307, "QUERY", "QUERY"),
       ] {
         try await expectMethod(subject, code: code, before: before, after: after)
       }

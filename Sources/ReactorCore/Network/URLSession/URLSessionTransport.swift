@@ -80,7 +80,7 @@ public struct URLSessionTransport: Transport {
   /// DELETE would be answered by a 404, and a second PUT with `If-Match` by a 412.
   private func owner(for request: HTTPRequest) -> URLSessionOwner {
     #if canImport(FoundationNetworking)
-      let isSafe = [.get, .head, .options, .trace].contains(request.method)
+      let isSafe = [.get, .head, .query, .options, .trace].contains(request.method)
       return isSafe ? session : URLSessionOwner(like: session)
     #else
       return session
