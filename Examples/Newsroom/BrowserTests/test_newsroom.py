@@ -72,6 +72,9 @@ class Reading(NewsroomTest):
         window.find("#search input")[0].send_keys(" harbour")
         window.see(".count", "1 story")
         self.assertEqual(window.focused(), "Search the news")
+        # A search has a body (RFC 10008).
+        self.assertTrue(self.news.requests("QUERY", "/search"))
+        self.assertEqual(self.news.requests("GET", "/search"), [])
 
     def test_what_the_address_holds_is_text(self):
         window = self.open("/search?q=%3Cimg%20src=x%20onerror=alert(1)%3E")

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 
@@ -19,7 +20,14 @@ struct ArticleRoutes: Sendable {
       }
       return try dials.answer(author, to: request, freshFor: 30)
     }
-    group.get("search") { request, _ in try found(request) }
+    group.get("search") { request, _ in
+      let text = request.uri.queryParameters["q"].map(String.init) ?? ""
+      return try found(Search(q: text, page: request.uri.queryParameters.get("page", as: Int.self)), request)
+    }
+    // A search with a body (RFC 10008).
+    group.on("search", method: .query) { request, context in
+      try found(try await URLEncodedFormDecoder().decode(Search.self, from: request, context: context), request)
+    }
   }
 
   /// A page of the front page, with links to the pages beside it.
@@ -39,12 +47,16 @@ struct ArticleRoutes: Sendable {
     }
   }
 
+  private struct Search: Decodable {
+    var q: String
+    var page: Int?
+  }
+
   /// A page of what a search finds, with links to the pages beside it.
-  private func found(_ request: Request) throws -> Response {
-    let text = request.uri.queryParameters["q"].map(String.init) ?? ""
-    let number = request.uri.queryParameters.get("page", as: Int.self) ?? 1
-    let page = ArticlePage(newspaper.search(text).map(\.summary), of: text, number: number)
-    let query = request.uri.queryParameters.filter { $0.key != "page" }.map { "\($0.key)=\($0.value)&" }.joined()
+  private func found(_ search: Search, _ request: Request) throws -> Response {
+    let page = ArticlePage(newspaper.search(search.q).map(\.summary), of: search.q, number: search.page ?? 1)
+    let text = search.q.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    let query = text.isEmpty ? "" : "q=\(text)&"
     let links = [(page.page - 1, "prev"), (page.page + 1, "next")].filter { (1...page.pages).contains($0.0) }
       .map { ("/search?\(query)page=\($0.0)", $0.1) }
     return try answer(page, to: request, links)

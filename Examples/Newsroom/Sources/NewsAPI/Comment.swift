@@ -1,5 +1,4 @@
 import Foundation
-import Hummingbird
 
 /// A reader's words below an article.
 struct Comment: Codable, Sendable {
@@ -22,17 +21,19 @@ struct NewComment: Decodable, Sendable {
 
   /// The text without space around it.
   ///
-  /// - Throws: 422 if it is empty or too long, with a reason for the reader.
+  /// - Throws: ``Problem`` if it is empty or too long.
   var accepted: String {
     get throws {
       let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-      guard !text.isEmpty else { throw HTTPError(.unprocessableContent, message: "A comment needs some words.") }
+      guard !text.isEmpty else { throw Self.refusal("A comment needs some words.") }
       guard text.count <= Self.longest else {
-        throw HTTPError(
-          .unprocessableContent,
-          message: "A comment has at most \(Self.longest) characters. This one has \(text.count).")
+        throw Self.refusal("A comment has at most \(Self.longest) characters. This one has \(text.count).")
       }
       return text
     }
+  }
+
+  private static func refusal(_ detail: String) -> Problem {
+    Problem(title: "The comment was not accepted.", field: "text", detail: detail)
   }
 }

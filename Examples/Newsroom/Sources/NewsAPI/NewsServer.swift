@@ -6,7 +6,8 @@ public import ServiceLifecycle
 
 /// The news API, on this machine alone.
 ///
-/// - `GET /articles?before=`, `/articles/{id}`, `/authors/{id}`, `/search?q=&page=`: for everybody.
+/// - `GET /articles?before=`, `/articles/{id}`, `/authors/{id}`, `/search?q=&page=`, and
+///   `QUERY /search` with a form: for everybody.
 ///   Lists have links to the pages beside them (RFC 8288).
 /// - `POST /session`, `POST /session/refresh`, `DELETE /session`: bearer tokens; one that has
 ///   expired is answered with 401 everywhere.

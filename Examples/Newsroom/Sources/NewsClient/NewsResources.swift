@@ -9,7 +9,7 @@ extension Resource {
   public static func article(_ id: Article.ID) -> Resource { "articles/\(id)" }
   public static func author(_ id: Author.ID) -> Resource { "authors/\(id)" }
   public static func search(_ text: String, page: Int) -> Resource {
-    Resource("search", query: ["q": text, "page": "\(page)"])
+    Resource("search", method: .query, form: ["q": text, "page": "\(page)"])
   }
 
   public static func comments(_ article: Article.ID) -> Resource { "articles/\(article)/comments" }

@@ -17,6 +17,8 @@ struct ChangeMessage: Encodable {
   var phase: String
   /// The reason for the wait or for the refusal.
   var reason: String?
+  /// The field that a refusal is about.
+  var field: String?
   /// Something has to happen before it is sent: it is not just its turn that it waits for.
   var isStuck = false
   var needsSignIn = false
@@ -61,7 +63,9 @@ struct ChangeMessage: Encodable {
       wait(for: reason)
       self.reason = "Not confirmed yet"
     case .sending: phase = "sending"
-    case .refused(let error): refuse(ErrorText.refusal(error))
+    case .refused(let error):
+      refuse(ErrorText.refusal(error))
+      field = error.fieldErrors.first?.path
     case .conflicted: refuse("Somebody has changed it meanwhile.")
     case .unresolved: refuse("Nobody knows whether the news has it.")
     case .unreadable:
@@ -90,16 +94,10 @@ struct ChangeMessage: Encodable {
 }
 
 extension ErrorText {
-  private struct Answer: Decodable {
-    struct Reason: Decodable { var message: String }
-    var error: Reason
-  }
-
   /// Returns the reason of a refusal, in the API's own words if it gave some.
   static func refusal(_ error: ReactorError) -> String {
     switch error {
-    case .server(_, let body):
-      (try? JSONDecoder().decode(Answer.self, from: body))?.error.message ?? "The news does not accept it."
+    case .server: error.serverMessage ?? "The news does not accept it."
     case .network(MutationError.missingIdentity): "The comment that it belongs to was not accepted."
     default: of(error)
     }

@@ -35,6 +35,8 @@ import Testing
       let answer = try await news.ask(.post, path, by: try await news.token(of: "ada"), ["text": text])
       #expect(answer.status == 422)
       #expect(answer.reason == reason)
+      #expect(answer.error.problem?.title == "The comment was not accepted.")
+      #expect(answer.error.fieldErrors.map(\.path) == ["text"] && answer.error.fieldErrors.map(\.message) == [reason])
       #expect(try await news.texts(of: 3) == [])
     }
   }

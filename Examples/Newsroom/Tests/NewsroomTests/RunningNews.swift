@@ -96,12 +96,11 @@ struct Answer {
   var body: Data
 
   /// The reason of a refusal.
-  var reason: String? {
-    struct Refusal: Decodable {
-      struct Reason: Decodable { var message: String }
-      var error: Reason
-    }
-    return try? JSONDecoder().decode(Refusal.self, from: body).error.message
+  var reason: String? { error.serverMessage }
+
+  /// The answer as the error that a layer throws.
+  var error: ReactorError {
+    .server(HTTPResponse(status: .init(code: status), headerFields: fields), body: body)
   }
 
   func value<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {

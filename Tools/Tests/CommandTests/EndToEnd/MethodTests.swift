@@ -26,6 +26,23 @@ import Testing
     server.stop()
   }
 
+  @Test func `may be QUERY, whose response is stored by its body`() async throws {
+    let server = try MockServer.answering(["/a": .text("1", headers: [.cacheControl: "max-age=600"])])
+    try await TemporaryDirectory.use { directory async throws in
+      let store = ["--store", directory.appending(path: "store").path(percentEncoded: false)]
+      let query = ["fetch", server.url("/a"), "--method", "QUERY", "--header", "Content-Type: application/json"]
+      for body in ["{}", "[]", "{}"] {
+        #expect(try await Command.run(query + ["--body", body] + store).output == "1\n")
+      }
+      #expect(server.requests.map(\.body) == [Data("{}".utf8), Data("[]".utf8)])
+      let untyped = try await Command.run(["fetch", server.url("/a"), "--method", "QUERY", "--body", "{}"] + store)
+      #expect(untyped.status != 0 && untyped.error.contains("has no Content-Type"), "\(untyped)")
+      let sent = try await Command.run(["send", server.url("/a"), "--method", "QUERY", "--body", "{}"] + store)
+      #expect(sent.status == 64 && server.requests.count == 2, "\(sent)")
+    }
+    server.stop()
+  }
+
   @Test(arguments: ["POST", "PATCH", "PUT", "DELETE"])
   func `that changes something makes the stored response stale`(method: String) async throws {
     let server = try MockServer.answering(["/a": .text("1", headers: [.cacheControl: "max-age=600"])])

@@ -93,7 +93,7 @@ export class Comments {
     return element("li", { class: "comment refused", "data-change": change.id },
       element("p", { class: "meta" }, element("strong", {}, this.user()?.name ?? ""), element("span", {}, "not published")),
       element("p", { class: "text" }, change.text),
-      this.decision(change, change.reason, element("button", {
+      this.decision(change, change.field ? `Your ${change.field}: ${change.reason}` : change.reason, element("button", {
         type: "button", class: "quiet", "aria-label": `Edit the comment “${short(change.text)}”`, "data-focus": `edit-${change.id}`,
         onclick: () => this.edit(change),
       }, "Edit")));
