@@ -33,6 +33,12 @@ public struct OutboxConfiguration: Sendable {
   /// The name of the field with the key. Default: `Idempotency-Key`.
   public var idempotencyField: HTTPField.Name = .idempotencyKey
 
+  /// The form of the keys in ``idempotencyField``. Default: `bare`, as most servers expect it.
+  ///
+  /// An entry keeps the value that it was first sent with: a server that compares text would take
+  /// another form for another request, and carry it out again.
+  public var idempotencyKeyForm: Backend.IdempotencyKeyForm = .bare
+
   /// The number of attempts and the waits between them. Default: 20 attempts, with waits of up to 5
   /// minutes.
   ///
@@ -76,6 +82,24 @@ public struct OutboxConfiguration: Sendable {
   public init(storage: any OutboxStorage, mutations: [any Mutation.Type]) {
     self.storage = storage
     self.mutations = mutations
+  }
+}
+
+extension OutboxConfiguration {
+  /// Returns the field's value of a new key.
+  func newKey() -> String {
+    let key = makeID().uuidString
+    return idempotencyKeyForm.value(of: key) ?? key
+  }
+
+  /// Returns the field's value of a program's own key.
+  ///
+  /// - Throws: `ReactorError.invalidResource` for a key that the field cannot contain.
+  func value(ofKey key: String) throws(ReactorError) -> String {
+    guard !key.isEmpty, let value = idempotencyKeyForm.value(of: key) else {
+      throw .invalidResource("the idempotency key must be given once, and consist of visible ASCII characters")
+    }
+    return value
   }
 }
 

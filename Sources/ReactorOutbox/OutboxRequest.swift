@@ -13,7 +13,7 @@ public import ReactorCore
 ///
 /// It drafts nothing. A 412, and a 409 to a request with `If-Match`, refuse it.
 public struct OutboxRequest: Sendable, Hashable {
-  /// The method. `GET` and `HEAD` are refused, since they change nothing.
+  /// The method. `GET`, `HEAD` and `QUERY` are refused, since they change nothing.
   public var method: HTTPRequest.Method
   /// The absolute URL: `http` or `https`. The base URL of the layer does not apply, and a fragment
   /// is not sent.
@@ -77,7 +77,7 @@ extension OutboxRequest {
   /// - Parameter keyName: The name of the field with the idempotency key.
   /// - Throws: `ReactorError.invalidResource`.
   func frozen(keyName: HTTPField.Name) throws(ReactorError) -> FrozenRequest {
-    guard method != .get, method != .head else {
+    guard ![.get, .head, .query].contains(method) else {
       throw .invalidResource("an outbox does not send \(method.rawValue), which only reads; fetch the resource")
     }
     guard (body?.count ?? 0) <= Self.bodyLimit else {
@@ -96,8 +96,16 @@ extension OutboxRequest {
   /// Returns the key of the request: ``idempotencyKey``, else that of the header fields.
   ///
   /// - Throws: `ReactorError.invalidResource` for a key that a field cannot contain.
-  func key(named keyName: HTTPField.Name) throws(ReactorError) -> String? {
-    guard let key = idempotencyKey ?? headerFields[keyName] else { return nil }
+  func key(by configuration: OutboxConfiguration) throws(ReactorError) -> String? {
+    let keyName = configuration.idempotencyField
+    let key: String
+    if let idempotencyKey {
+      key = try configuration.value(ofKey: idempotencyKey)
+    } else if let written = headerFields[keyName] {
+      key = written
+    } else {
+      return nil
+    }
     guard !key.isEmpty, HTTPField.isValidValue(key), headerFields[fields: keyName].count < 2 else {
       throw .invalidResource("the idempotency key must be given once, and consist of visible ASCII characters")
     }

@@ -33,6 +33,8 @@ public struct Backend: Sendable {
   public var logging: LoggingMiddleware?
   /// The source of connectivity. Default: ``SystemReachability``.
   public var reachability: any Reachability
+  /// The form in which the server expects an ``Resource/idempotencyKey``. Default: `bare`.
+  public var idempotencyKeyForm: IdempotencyKeyForm = .bare
   /// The parsed ``baseURL``, or the error that every fetch throws.
   private(set) var base: Result<BaseURL, ReactorError>
 
@@ -123,13 +125,32 @@ public struct Backend: Sendable {
     }
     if fields[.accept] == nil { fields[.accept] = "application/json" }
     if let key = resource.idempotencyKey {
-      guard let name = HTTPField.Name("Idempotency-Key"), HTTPField.isValidValue(key) else {
+      guard let name = HTTPField.Name("Idempotency-Key"), let value = idempotencyKeyForm.value(of: key) else {
         throw .invalidResource("the idempotency key has a character that a header field cannot contain; use a UUID")
       }
-      fields[name] = key
+      fields[name] = value
     }
     return HTTPRequest(
       method: resource.method, scheme: url.scheme, authority: url.authority, path: url.target, headerFields: fields)
+  }
+
+  /// The form of the field `Idempotency-Key`.
+  public enum IdempotencyKeyForm: Sendable, Hashable {
+    /// The key as it is, as Stripe and most servers expect it.
+    case bare
+    /// A string of structured fields, in quotes (draft-ietf-httpapi-idempotency-key-header-07).
+    case structured
+
+    /// Returns the field's value; `nil` for a key that the field cannot contain.
+    package func value(of key: String) -> String? {
+      switch self {
+      case .bare: return HTTPField.isValidValue(key) ? key : nil
+      case .structured:
+        guard key.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else { return nil }
+        let escaped = key.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+        return "\"\(escaped)\""
+      }
+    }
   }
 
   /// - Throws: ``ReactorError/invalidResource(_:)`` for a field that only the transport may set.

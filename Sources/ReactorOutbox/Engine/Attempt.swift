@@ -104,7 +104,7 @@ extension Attempt {
     entry.request = made.request
     let hasOwnKey = made.request.isKeyed && entry.idempotencyKey == nil && made.key != nil
     if made.request.isKeyed {
-      entry.idempotencyKey = entry.idempotencyKey ?? made.key ?? outbox.configuration.makeID().uuidString
+      entry.idempotencyKey = entry.idempotencyKey ?? made.key ?? outbox.configuration.newKey()
     }
     let keyed = entry
     if hasOwnKey, outbox.withState({ $0.usesKeyForOtherBytes(keyed) }) {

@@ -211,7 +211,7 @@ extension Outbox {
       let entries = withState { state in
         // It would be made from the same values, and conflict again.
         if state.queue.entries[id]?.outcome?.kind == .conflict { state.items[id]?.needsRefresh = true }
-        return state.retried(id, at: now, newKey: { self.configuration.makeID().uuidString })
+        return state.retried(id, at: now, newKey: { self.configuration.newKey() })
       }
       return entries.isEmpty ? .isForbidden : await move(entries, from: stored, layer)
     }

@@ -50,7 +50,7 @@ extension Outbox {
   func limits(_ mutation: MutationBox) -> OutboxEntry.Limits {
     OutboxEntry.Limits(
       retry: configuration.retry, onConflict: mutation.onConflict, maximumAge: configuration.maximumAge,
-      newKey: { [configuration] in configuration.makeID().uuidString })
+      newKey: { [configuration] in configuration.newKey() })
   }
 
   /// Returns a random position of a wait, in 0...1.
@@ -96,7 +96,9 @@ extension Outbox {
       resource = try await item.mutation.value.request(known)
     }
     return OutboxState.Making.Made(
-      request: try frozen(resource, layer), key: resource.idempotencyKey, asked: known.asked)
+      request: try frozen(resource, layer),
+      key: try resource.idempotencyKey.map { key throws(ReactorError) in try configuration.value(ofKey: key) },
+      asked: known.asked)
   }
 
   /// - Throws: `ReactorError.invalidResource` for a request that only reads, or that holds a

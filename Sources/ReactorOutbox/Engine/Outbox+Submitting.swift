@@ -25,14 +25,14 @@ extension Outbox {
     _ request: OutboxRequest, lane: Lane, window: Duration?, in layer: LayerContext
   ) async throws(ReactorError) -> Submission<Data> {
     let window = window ?? configuration.idempotencyWindow
-    let key = try request.key(named: configuration.idempotencyField)
+    let key = try request.key(by: configuration)
     var frozen = try request.frozen(keyName: configuration.idempotencyField)
     frozen.isKeyed = key != nil || isKeyed(frozen, window: window)
     let id = configuration.makeID()
     var entry = OutboxEntry(
       id: id, lane: lane.rawValue, name: RequestMutation.name, version: RequestMutation.version,
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
-    entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.makeID().uuidString : nil
+    entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.newKey() : nil
     entry.request = frozen
     // An earlier process may have used the program's key.
     if key != nil { await ready() }

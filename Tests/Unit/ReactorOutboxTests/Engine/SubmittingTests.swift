@@ -120,6 +120,26 @@ struct SubmittingTests {
     try await writer.end()
   }
 
+  @Test func `a structured key is in quotes, and a bare one that is saved stays bare`() async throws {
+    let writer = Writer { $0.idempotencyKeyForm = .structured }
+    writer.transport.answer("/v1/b", with: .json("\"done\""))
+    _ = try await writer.layer.submit(Add(name: "b")).answer()
+    let key = try #require(writer.keys.first ?? nil)
+    #expect(key.hasPrefix("\"") && key.hasSuffix("\"") && key.count == 38)
+    try await writer.end()
+    let old = Writer(storage: MemoryStore())
+    old.bench.reachability.set(false)
+    let request = OutboxRequest(url: Bench.url.appending(path: "b"), idempotencyKey: "a-1")
+    try await old.layer.submit(request)
+    let next = old.relaunched { $0.idempotencyKeyForm = .structured }
+    old.outbox.pause()
+    next.transport.answer("/v1/b", with: .json("\"done\""))
+    next.bench.reachability.set(true)
+    await next.wait()
+    #expect(next.keys == ["a-1"])
+    try await next.end()
+  }
+
   @Test func `without a window an unknown outcome is not repeated, and retry sends the same bytes`() async throws {
     let writer = Writer { $0.idempotencyWindow = .zero }
     try await writer.fetch("a")
