@@ -98,7 +98,15 @@ struct CanaryTests {
         tell((error as any Error).localizedDescription)
       }
     }
-    _ = try? await notes.send(Resource("note?\(query)", method: .post, headers: headers, body: Data("{c4nary}".utf8)))
+    let body = Data("{c4nary}".utf8)
+    var typed = headers
+    typed[.contentType] = "application/json"
+    _ = try? await notes.send(Resource("note?\(query)", method: .post, headers: headers, body: body))
+    for path in ["note", "gone"] {
+      let search = Resource("\(path)?\(query)", method: .query, headers: typed, body: body)
+      tellDump(search)
+      do { tellDump(try await notes.fetch(search)) } catch { tellDump(error) }
+    }
   }
 
   /// The same requests through a proxy that shares the store.

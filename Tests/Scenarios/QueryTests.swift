@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import ReactorLists
 import ReactorTesting
 import TestSupport
 import Testing
@@ -154,6 +155,29 @@ struct QueryTests {
     #expect(try await [bench.notes.fetch(large).id, bench.notes.fetch(largest).id] == [1, 2])
     let restarted = bench.restarted().notes
     #expect(try await [restarted.fetch(large).id, restarted.fetch(largest).id] == [3, 2])
+  }
+
+  @Test func `may be the first page of a list, by a cursor in its URL or in its body`() async throws {
+    let script = ScriptedTransport { request, body in
+      let isSecond = request.path?.contains("after=1") == true || body == Data(#"{"after":1}"#.utf8)
+      return .json(Note(isSecond ? 2 : 1, isSecond ? "" : "1").json)
+    }
+    let notes = Bench(transport: script).layer.reactor(Note.self)
+    let byURL = notes.pages(from: search("{}"), by: .cursor("after", next: \.text))
+    let byBody = notes.pages(
+      from: search("[]"),
+      by: .init(next: { page, _, resource in
+        var next = resource
+        next.body = Data(#"{"after":\#(page.id)}"#.utf8)
+        return page.text.isEmpty ? nil : next
+      }))
+    for list in [byURL, byBody] {
+      try await list.fetch()
+      #expect(try await list.loadNext())
+      #expect(try await !list.loadNext())
+      #expect(list.states.current.value?.map(\.id) == [1, 2])
+    }
+    #expect(script.requests.allSatisfy { $0.request.method == .query && $0.body != nil })
   }
 
   @Test func `of a form has the names and values as browsers write them`() {

@@ -140,7 +140,7 @@ final class ReferenceModel: Sendable {
     if isForgetful { configuration.memoryLimit.models = 1 }
     let backend = Backend(
       baseURL: Bench.url.deletingLastPathComponent(), transport: world.network,
-      middlewares: [Stamp(model: self, owner: owner)], reachability: world.reachability)
+      middlewares: [RequestSigner(model: self, owner: owner)], reachability: world.reachability)
     return ModelLayer(backend: backend, persistence: persistence, scope: Scope(owner), configuration: configuration)
   }
 

@@ -6,7 +6,7 @@ public import ReactorTesting
 /// simulate` as many as one likes.
 public enum World: String, CaseIterable, Sendable {
   /// Users, network and disk do anything, and nobody sees a value that may not be seen.
-  case households
+  case cache
   /// Acknowledged values are whole after a crash.
   case crash
   /// Accepted writes stay, refused ones go, and a base never includes a draft.
@@ -21,7 +21,7 @@ public enum World: String, CaseIterable, Sendable {
 
   public var body: @Sendable (SimulatedWorld) async throws -> Void {
     switch self {
-    case .households: Self.householdsBody
+    case .cache: Self.cacheBody
     case .crash: Self.crashBody
     case .writers: Self.writersBody
     case .outbox: Self.outboxBody
@@ -30,52 +30,52 @@ public enum World: String, CaseIterable, Sendable {
     }
   }
 
-  private static let householdsBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
+  private static let cacheBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
     let model = ReferenceModel(world)
     let disk = world.disk.open()
     let isForgetful = world.draws.chance(0.5)
-    let households = ["ann", "bob"].map { Household($0, model, disk, isForgetful: isForgetful) }
+    let clients = ["ann", "bob"].map { CacheClient($0, model, disk, isForgetful: isForgetful) }
     // The other path is watched now and then only, and dropped from memory in between.
-    let watched = households.flatMap { household in
-      Place.all(household.owner).filter { place in
+    let watched = clients.flatMap { client in
+      Place.all(client.owner).filter { place in
         // In two languages by the one type, in one by the other.
         (place.path == "/a" || !isForgetful) && (place.kind == .document || place.language == "de")
       }
     }
     await withTaskGroup(of: Void.self) { group in
-      for household in households {
-        for place in watched where place.owner == household.owner { group.addTask { await household.watch(place) } }
+      for client in clients {
+        for place in watched where place.owner == client.owner { group.addTask { await client.watch(place) } }
       }
-      await live(in: world, model, households)
+      await live(in: world, model, clients)
       world.currentFaults = .none
       // Retries and waits for connectivity end.
       try? await world.clock.sleep(for: .seconds(300))
-      for household in households { household.judgeEnd(watching: watched) }
-      for household in households { try? await household.judgeWatchers(watched) }
+      for client in clients { client.judgeEnd(watching: watched) }
+      for client in clients { try? await client.judgeWatchers(watched) }
       let records = await world.disk.records()
-      for household in households {
-        household.judge(records)
-        await household.judgeRecovery()
+      for client in clients {
+        client.judge(records)
+        await client.judgeRecovery()
       }
       group.cancelAll()
     }
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
-    let household = world.draws.element(of: households)
-    if let household { try await household.judgePolicies(household.place(world.draws)) }
+    let client = world.draws.element(of: clients)
+    if let client { try await client.judgePolicies(client.place(world.draws)) }
   }
 
   /// The users' life; in some worlds beside one who polls a type whose answers overtake the
   /// other's.
-  private static func live(in world: SimulatedWorld, _ model: ReferenceModel, _ households: [Household]) async {
+  private static func live(in world: SimulatedWorld, _ model: ReferenceModel, _ clients: [CacheClient]) async {
     await withTaskGroup(of: Void.self) { group in
       if model.polling > .zero {
-        for household in households {
-          let place = Place(owner: household.owner, path: "/a", kind: .document, language: "en")
-          group.addTask { await household.watch(place, isLasting: false, polling: model.polling) }
+        for client in clients {
+          let place = Place(owner: client.owner, path: "/a", kind: .document, language: "en")
+          group.addTask { await client.watch(place, isLasting: false, polling: model.polling) }
         }
       }
       await world.users(4, steps: 1...12) { user in
-        try await households[user.number % 3 == 0 ? 1 : 0].step(user)
+        try await clients[user.number % 3 == 0 ? 1 : 0].step(user)
       }
       group.cancelAll()
     }
@@ -95,7 +95,7 @@ public enum World: String, CaseIterable, Sendable {
   }
 
   private static let outboxBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
-    let town = Town(world)
+    let town = OutboxWorld(world)
     await world.users(4, steps: 1...12) { try await town.step($0) }
     try await town.recover()
     try await town.judgeEnd()
@@ -111,7 +111,7 @@ public enum World: String, CaseIterable, Sendable {
   }
 
   private static let listsBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
-    let newsstand = Newsstand(world)
+    let newsstand = ListWorld(world)
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<2 where world.draws.chance(0.8) {
         newsstand.beginWatching(number)
@@ -129,12 +129,12 @@ public enum World: String, CaseIterable, Sendable {
 
   private static let crashBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
     let model = ReferenceModel(world)
-    let household = Household("ann", model, world.disk.open(), isForgetful: true, mayLook: true)
+    let client = CacheClient("ann", model, world.disk.open(), isForgetful: true, mayLook: true)
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         await world.users(3, steps: 2...10) { user in
-          guard user.draws.chance(0.5) else { return try await household.step(user) }
-          try await household.fetchFromNetwork(household.place(user.draws), user)
+          guard user.draws.chance(0.5) else { return try await client.step(user) }
+          try await client.fetchFromNetwork(client.place(user.draws), user)
         }
       }
       group.addTask {
@@ -149,7 +149,7 @@ public enum World: String, CaseIterable, Sendable {
     try await world.clock.sleep(for: .seconds(300))
     world.currentFaults = .none
     if world.draws.chance(0.5) { world.setClock(world.draws, upTo: .seconds(86_400)) }
-    let survivor = Household("ann", model, world.disk.open(), isForgetful: true)
+    let survivor = CacheClient("ann", model, world.disk.open(), isForgetful: true)
     survivor.judge(await world.disk.records())
     for place in Place.all("ann") { await survivor.judgeSurvival(place) }
     await survivor.judgeRecovery()

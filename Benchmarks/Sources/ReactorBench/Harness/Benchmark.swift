@@ -15,6 +15,7 @@ extension Benchmark {
 
 let benchmarks: [any Benchmark.Type] = [
   MemoryHit.self,
+  QueryHit.self,
   CachedRead.self,
   ParallelMemoryHit.self,
   DiskHit.self,

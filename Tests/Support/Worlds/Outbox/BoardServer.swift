@@ -31,7 +31,7 @@ final class BoardServer: Sendable {
   /// One request that was carried out; not an answer that was repeated.
   struct Application: Sendable {
     var mark: Int
-    var office: Int
+    var client: Int
     var time: Duration
     /// The versions of the board and of the card's page after it. A request that found the card as
     /// it wanted it has made none.
@@ -52,7 +52,7 @@ final class BoardServer: Sendable {
     /// The versions of each path, each with its board and the time at which it came.
     var history: [String: [Int: (board: Board, since: Duration)]] = [:]
     /// The processes that were sent each version of a path, and when.
-    var readings: [String: [Int: [(office: Int, time: Duration)]]] = [:]
+    var readings: [String: [Int: [(client: Int, time: Duration)]]] = [:]
     var cards = 100
     var removed: Set<String> = []
     var keys: [String: Remembered] = [:]
@@ -125,15 +125,15 @@ extension BoardServer {
     state.withLock { $0.history[path]?[version] }
   }
 
-  /// Returns `true` if a process other than `office` was sent this version after `time`.
-  func wasSent(_ version: Int, of path: String, toOthersThan office: Int, after time: Duration) -> Bool {
-    state.withLock { $0.readings[path]?[version]?.contains { $0.office != office && $0.time >= time } ?? false }
+  /// Returns `true` if a process other than `client` was sent this version after `time`.
+  func wasSent(_ version: Int, of path: String, toOthersThan client: Int, after time: Duration) -> Bool {
+    state.withLock { $0.readings[path]?[version]?.contains { $0.client != client && $0.time >= time } ?? false }
   }
 
   /// Returns a Boolean value that indicates whether a process was sent a newer version.
-  func hasSentNewer(than version: Int, of path: String, to office: Int) -> Bool {
+  func hasSentNewer(than version: Int, of path: String, to client: Int) -> Bool {
     state.withLock { state in
-      state.readings[path]?.contains { $0.key > version && $0.value.contains { $0.office == office } } ?? false
+      state.readings[path]?.contains { $0.key > version && $0.value.contains { $0.client == client } } ?? false
     }
   }
 
@@ -207,7 +207,7 @@ extension BoardServer {
   private func read(_ path: String, _ request: HTTPRequest) -> (HTTPResponse, Data) {
     guard let board = board(path) else { return (HTTPResponse(status: .notFound), Data()) }
     let tag = Self.tag(board)
-    let reader = request.headerFields[.office].flatMap(Int.init) ?? 0
+    let reader = request.headerFields[.client].flatMap(Int.init) ?? 0
     let now = now
     state.withLock { $0.readings[path, default: [:]][board.version, default: []].append((reader, now)) }
     let cacheControl = habits.isUnstored ? "no-store" : "max-age=\(habits.maximumAge)"
@@ -264,10 +264,10 @@ extension BoardServer {
       body == nil || change.price == Price(of: mark), "\(mark) costs \(String(describing: change.price)) at the server")
     let (answer, isApplied) = carryOut(request, change, mark)
     if isApplied {
-      let office = request.headerFields[.office].flatMap(Int.init) ?? 0
+      let client = request.headerFields[.client].flatMap(Int.init) ?? 0
       let now = now
       state.withLock { state in
-        let application = Application(mark: mark, office: office, time: now, versions: state.versions(request, mark))
+        let application = Application(mark: mark, client: client, time: now, versions: state.versions(request, mark))
         state.applications[mark, default: []].append(application)
       }
       world.note("the server has carried out \(mark)")

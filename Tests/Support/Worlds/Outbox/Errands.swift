@@ -40,7 +40,7 @@ extension HTTPField.Name {
   /// The field with an errand's mark.
   static let mark = HTTPField.Name("X-Mark") ?? .range
   /// The field with the number of the process that sends.
-  static let office = HTTPField.Name("X-Office") ?? .range
+  static let client = HTTPField.Name("X-OutboxClient") ?? .range
   static let idempotencyKeyField = HTTPField.Name("Idempotency-Key") ?? .range
 }
 

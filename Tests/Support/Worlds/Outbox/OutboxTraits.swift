@@ -103,8 +103,8 @@ enum StoreCall: CaseIterable { case contents, commit, claim, release, removeAll 
 /// The outbox on the disk, which tells the reference what a process finds in it.
 struct NotedStorage: OutboxStorage {
   let base: any OutboxStorage
-  let book: OfficeBook
-  let office: Int
+  let book: OutboxReference
+  let client: Int
   let knowsAll: Bool
 
   /// The JSON of an id that nobody will ever give.
@@ -113,16 +113,16 @@ struct NotedStorage: OutboxStorage {
   func contents(of scope: Scope) async throws -> OutboxContents {
     try book.call(.contents)
     let contents = try await base.contents(of: scope)
-    let isFirst = book.view(office)?.isReady == false
+    let isFirst = book.view(client)?.isReady == false
     let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
     let identities = contents.identities.filter { $0.value != Self.lost }
     if isFirst {
       let now = book.world.clock.wallClock()
       book.restored(
         entries.map { ($0, (knowsAll || $0.name != RenameCard.name) && !$0.wasAcceptedLong(before: now)) },
-        identities, in: office)
+        identities, in: client)
     }
-    book.read(entries, identities, in: office)
+    book.read(entries, identities, in: client)
     return contents
   }
 
@@ -131,7 +131,7 @@ struct NotedStorage: OutboxStorage {
     for case .update(let stored) in changes {
       guard let entry = try? OutboxEntry(decoding: stored), entry.state == .sending else { continue }
       // What is saved to be sent goes on in a pause.
-      book.changeView(office) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
+      book.changeView(client) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
     do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
       // What the process that has crashed does is nobody's any more, and it ends soonest if nothing
@@ -143,7 +143,7 @@ struct NotedStorage: OutboxStorage {
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
     try book.call(.claim)
     let stored = try await base.claim(id, in: scope, by: process, now: now, until: until)
-    book.read([stored].compactMap { $0.flatMap { try? OutboxEntry(decoding: $0) } }, in: office)
+    book.read([stored].compactMap { $0.flatMap { try? OutboxEntry(decoding: $0) } }, in: client)
     return stored
   }
 
@@ -153,13 +153,13 @@ struct NotedStorage: OutboxStorage {
   }
 
   func removeAll(in scope: Scope?) async throws {
-    defer { book.endStoreRemoval(in: office) }
+    defer { book.endStoreRemoval(in: client) }
     try book.call(.removeAll)
     try await base.removeAll(in: scope)
   }
 
   func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
-    defer { book.endStoreRemoval(in: office) }
+    defer { book.endStoreRemoval(in: client) }
     try book.call(.removeAll)
     try await base.removeAll(in: scope, keeping: ids)
   }

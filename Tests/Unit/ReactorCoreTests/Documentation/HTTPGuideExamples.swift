@@ -68,8 +68,8 @@ extension HTTPGuide {
     }
   }
 
-  static func pay(_ order: Resource, _ layer: ModelLayer, offerToPay: (Int) -> Void) async throws {
-    func offerToPay(from balance: Int) { offerToPay(balance) }
+  static func pay(_ order: Resource, _ layer: ModelLayer, offer: (Int) -> Void) async throws {
+    func offerToPay(from balance: Int) { offer(balance) }
     do { try await layer.send(order) } catch {
       if let problem = error.problem, problem.type == "https://example.com/probs/out-of-credit" {
         let balance = try problem.member("balance", as: Int.self)
@@ -112,7 +112,7 @@ struct HTTPGuideTests {
     #expect(try await HTTPGuide.search(contacts).map(\.id) == [1])
     #expect(try HTTPGuide.falling(.init(city: "Bern", tags: [])).fallbackMethod == .post)
     let results = await HTTPGuide.live(contacts, "a b")
-    try await results.wait { $0.value?.count == 1 }
+    await results.wait { $0.value?.count == 1 }
     #expect(bench.transport.requests.last?.body == Data("q=a+b".utf8))
   }
 

@@ -3,7 +3,7 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-extension Office {
+extension OutboxClient {
   func beforeSaving(_ board: Board, _ path: String) async {
     if traits.writesThrough, board.version < 0 { await writeThrough(path) }
     if traits.leaves { try? await world.clock.sleep(for: stepDraws.duration(upTo: .seconds(4))) }
@@ -22,7 +22,7 @@ extension Office {
       submission = try await submitting(errand) { try await layer.submit(AddCard(errand: errand)) }
       if !hasEnded, let id = book.record(of: mark)?.id { book.change(id) { $0.isAcknowledged = true } }
     } catch {
-      world.note("office \(number): \(mark) is not saved: \(error)")
+      world.note("client \(number): \(mark) is not saved: \(error)")
       if let id = book.record(of: mark)?.id { book.notSaved(id, in: number) }
       return
     }

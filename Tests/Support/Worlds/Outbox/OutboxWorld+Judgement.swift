@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-extension OfficeBook {
+extension OutboxReference {
   /// What was acknowledged is in the store, unless it has ended.
   func judgeSurvival() async {
     var stored: Set<UUID> = []
@@ -31,7 +31,7 @@ extension OfficeBook {
   }
 }
 
-extension Town {
+extension OutboxWorld {
   /// Nothing is left of what was there as the removal began. Another may have begun since, of what
   /// was written since.
   func judgeRemoval(of owner: String, _ removed: Set<UUID>) async {
@@ -47,39 +47,39 @@ extension Town {
     world.currentFaults = .none
     server.getWell()
     world.note("all is well")
-    for office in running where office.isOff { end(office, crashes: false) }
-    for office in running {
-      book.changeView(office.number) { $0.isPaused = false }
-      office.layer.outbox.resume()
+    for client in running where client.isOff { end(client, crashes: false) }
+    for client in running {
+      book.changeView(client.number) { $0.isPaused = false }
+      client.layer.outbox.resume()
     }
     try await judgeTimers()
     // A process knows what was there when it began.
     if traits.isShared || traits.runsOlder || draws.chance(0.3) {
-      for office in running { end(office, crashes: false) }
+      for client in running { end(client, crashes: false) }
     }
-    let offices = traits.isShared && draws.chance(0.5) ? [office(0), office(1)] : [office(0)]
+    let clients = traits.isShared && draws.chance(0.5) ? [client(0), client(1)] : [client(0)]
     for round in 0..<60 {
       try await world.clock.sleep(for: .seconds(60))
       var isOver = true
-      for office in offices {
+      for client in clients {
         // One that has begun early does not know what those that ended late have left.
-        try? await office.layer.outbox.reload()
-        office.judgeNow("while all ends")
-        let entries = office.layer.outbox.entries
+        try? await client.layer.outbox.reload()
+        client.judgeNow("while all ends")
+        let entries = client.layer.outbox.entries
         // What others wait for is decided, however long it takes.
         let isAwaited = entries.contains { if case .waiting(.identity) = $0.state { true } else { false } }
         for entry in entries {
           let isConflicted = entry.state.isConflicted
           if !entry.state.isOver || isConflicted { isOver = false }
           guard round > 2, round < 10 || isConflicted || isAwaited, draws.chance(0.5) else { continue }
-          try await decide(entry, office)
+          try await decide(entry, client)
           isOver = false
         }
       }
       if isOver, round > 10 { return }
     }
-    for office in offices {
-      for entry in office.layer.outbox.entries {
+    for client in clients {
+      for entry in client.layer.outbox.entries {
         world.check(entry.state.isOver, "\(book.name(entry.id)) is \(entry.state), an hour after all is well")
       }
     }
@@ -89,8 +89,8 @@ extension Town {
   private func judgeTimers() async throws {
     try await world.clock.sleep(for: .seconds(600))
     let now = world.clock.wallClock()
-    for office in running {
-      for entry in office.layer.outbox.entries.firstOfLanes.values {
+    for client in running {
+      for entry in client.layer.outbox.entries.firstOfLanes.values {
         switch entry.state {
         case .waiting(.turn), .unknown(.turn), .waiting(.connectivity), .unknown(.connectivity):
           world.check(false, "\(book.name(entry.id)) is \(entry.state), ten minutes after all is well")
@@ -103,72 +103,72 @@ extension Town {
   }
 
   /// Sends an entry again, or discards it.
-  private func decide(_ entry: Outbox.Entry, _ office: Office) async throws {
+  private func decide(_ entry: Outbox.Entry, _ client: OutboxClient) async throws {
     switch entry.state {
     case .conflicted:
-      guard draws.chance(0.3) else { return try await retry(entry, office, forgives: false) }
-      try await discard(entry, office)
+      guard draws.chance(0.3) else { return try await retry(entry, client, forgives: false) }
+      try await discard(entry, client)
     case .refused, .unresolved:
-      guard draws.chance(0.5) else { return try await discard(entry, office) }
-      try await retry(entry, office, forgives: draws.chance(0.5))
+      guard draws.chance(0.5) else { return try await discard(entry, client) }
+      try await retry(entry, client, forgives: draws.chance(0.5))
     default: break
     }
   }
 
   /// The streams ask again by themselves. A caller's request is not fetched before: it would pass a
   /// key at which streams wait for a write that is over.
-  private func judgeWatchers(_ offices: [Office]) async throws {
-    for office in offices {
-      for path in BoardServer.paths { await office.boards.invalidate(Resource(path)) }
+  private func judgeWatchers(_ clients: [OutboxClient]) async throws {
+    for client in clients {
+      for path in BoardServer.paths { await client.boards.invalidate(Resource(path)) }
     }
     try await world.clock.sleep(for: .seconds(60))
-    for office in offices {
+    for client in clients {
       for path in BoardServer.paths {
-        guard let state = office.latest.value[path] else { continue }
+        guard let state = client.latest.value[path] else { continue }
         world.check(
           state.value == server.board(path) && state.drafts.isEmpty,
-          "a watcher of \(path) in office \(office.number) shows \(String(describing: state.value)), \(state.drafts.count) drafts, a minute after an invalidation"
+          "a watcher of \(path) in client \(client.number) shows \(String(describing: state.value)), \(state.drafts.count) drafts, a minute after an invalidation"
         )
       }
     }
   }
 
   func judgeEnd() async throws {
-    let offices = running
-    try await judgeWatchers(offices)
-    for office in offices {
+    let clients = running
+    try await judgeWatchers(clients)
+    for client in clients {
       world.check(
-        book.waiting(in: office.number) == 0,
-        "\(book.waiting(in: office.number)) wait for answers in office \(office.number)")
+        book.waiting(in: client.number) == 0,
+        "\(book.waiting(in: client.number)) wait for answers in client \(client.number)")
       for path in BoardServer.paths {
-        let board = try? await office.boards.fetchFromNetwork(Resource(path))
+        let board = try? await client.boards.fetchFromNetwork(Resource(path))
         world.check(
           board == server.board(path),
-          "office \(office.number) gets \(String(describing: board)) at the end, and the server has \(String(describing: server.board(path)))"
+          "client \(client.number) gets \(String(describing: board)) at the end, and the server has \(String(describing: server.board(path)))"
         )
-        let cached = office.boards.cached(Resource(path))
+        let cached = client.boards.cached(Resource(path))
         world.check(
           traits.evicts || traits.isUnstored || cached == server.board(path),
-          "office \(office.number) shows \(String(describing: cached)) at the end")
+          "client \(client.number) shows \(String(describing: cached)) at the end")
       }
     }
     try await world.clock.sleep(for: .seconds(1))
-    for office in offices {
+    for client in clients {
       for path in BoardServer.paths {
-        guard let state = office.latest.value[path] else { continue }
+        guard let state = client.latest.value[path] else { continue }
         world.check(
           state.value == server.board(path),
-          "a watcher of \(path) in office \(office.number) shows \(String(describing: state.value)) at the end")
+          "a watcher of \(path) in client \(client.number) shows \(String(describing: state.value)) at the end")
         world.check(
           state.drafts.isEmpty,
-          "a watcher of \(path) in office \(office.number) shows drafts at the end")
+          "a watcher of \(path) in client \(client.number) shows drafts at the end")
       }
     }
     await book.judgeSurvival()
     for owner in ["ann", "bob"] { await judgeStore(of: owner) }
     await judgeRecords()
     judgeApplications()
-    for office in offices { end(office, crashes: false) }
+    for client in clients { end(client, crashes: false) }
     try await world.clock.sleep(for: .seconds(1))
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }

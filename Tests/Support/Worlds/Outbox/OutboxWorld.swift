@@ -7,17 +7,17 @@ import Synchronization
 
 /// Users who write through outboxes: in one process or two, which crash, end and begin again over
 /// the same disk, for one user after the other.
-struct Town: Sendable {
+struct OutboxWorld: Sendable {
   let world: SimulatedWorld
   let traits: OutboxTraits
   let server: BoardServer
-  let book: OfficeBook
+  let book: OutboxReference
   let draws: SeededDraws
-  private let offices: Shared<[Office?]>
+  private let clients: Shared<[OutboxClient?]>
   /// For words that were added later.
   let laterDraws: SeededDraws
   private let owner = Shared("ann")
-  private let lastOffice = Shared(0)
+  private let lastClient = Shared(0)
 
   init(_ world: SimulatedWorld) {
     self.world = world
@@ -27,69 +27,69 @@ struct Town: Sendable {
     ThreadClock.current = world.clock
     traits = OutboxTraits(world, draws)
     server = BoardServer(world, traits.habits(draws), draws.split())
-    book = OfficeBook(world, server, traits)
-    offices = Shared(traits.isShared ? [nil, nil] : [nil])
+    book = OutboxReference(world, server, traits)
+    clients = Shared(traits.isShared ? [nil, nil] : [nil])
     world.note("\(traits) \(server.habits)")
     world.network.serve { [server] request, body in server.answer(request, body) }
   }
 
   /// The processes that run.
-  var running: [Office] { offices.value.compactMap(\.self) }
+  var running: [OutboxClient] { clients.value.compactMap(\.self) }
 
   /// Returns the process of a place; one that begins, if none runs there.
-  func office(_ place: Int) -> Office {
-    if let office = offices.value[place] { return office }
-    let number = lastOffice.change { last in
+  func client(_ place: Int) -> OutboxClient {
+    if let client = clients.value[place] { return client }
+    let number = lastClient.change { last in
       last += 1
       return last
     }
     let knowsAll = !traits.runsOlder || draws.chance(0.5) || server.isWell
     let isOff = traits.changesEnd && !server.isWell && laterDraws.chance(0.3)
-    let office = Office(number, of: owner.value, traits, book, knowsAll: knowsAll, isOff: isOff, draws.split())
-    offices.change { $0[place] = office }
-    office.begin()
-    return office
+    let client = OutboxClient(number, of: owner.value, traits, book, knowsAll: knowsAll, isOff: isOff, draws.split())
+    clients.change { $0[place] = client }
+    client.begin()
+    return client
   }
 
-  func anyOffice(_ draws: SeededDraws) -> Office { office(draws.number(below: offices.value.count)) }
+  func anyClient(_ draws: SeededDraws) -> OutboxClient { client(draws.number(below: clients.value.count)) }
 
   /// Ends a process.
-  func end(_ office: Office, crashes: Bool) {
-    offices.change { offices in
-      for place in offices.indices where offices[place] === office { offices[place] = nil }
+  func end(_ client: OutboxClient, crashes: Bool) {
+    clients.change { clients in
+      for place in clients.indices where clients[place] === client { clients[place] = nil }
     }
-    office.end(crashes: crashes)
+    client.end(crashes: crashes)
   }
 
   /// Another user signs in: of the one before, nothing is left.
   func signOut(_ user: SimulatedUser) async throws {
-    guard let office = running.first else { return }
-    let old = office.owner
+    guard let client = running.first else { return }
+    let old = client.owner
     world.note("\(old) signs out")
-    for other in running where other !== office { end(other, crashes: false) }
-    let removed = try await office.run { office -> Set<UUID>? in
-      let removed = book.beginRemoval(old, in: office.number)
-      defer { book.endRemoval(in: office.number) }
+    for other in running where other !== client { end(other, crashes: false) }
+    let removed = try await client.run { client -> Set<UUID>? in
+      let removed = book.beginRemoval(old, in: client.number)
+      defer { book.endRemoval(in: client.number) }
       do {
-        if traits.leaves, laterDraws.chance(0.5) { office.keepBusy(for: laterDraws.duration(upTo: .seconds(4))) }
+        if traits.leaves, laterDraws.chance(0.5) { client.keepBusy(for: laterDraws.duration(upTo: .seconds(4))) }
         let probability = traits.leaves ? 0.5 : 0
         let patience = Duration.milliseconds(user.draws.chance(0.5) ? 5 : 500)
         let isDone: Void? = try await user.impatiently(in: world, probability: probability, after: patience) {
-          try await office.layer.removeAll()
+          try await client.layer.removeAll()
         }
-        guard isDone != nil else { return try await leaveRemoval(removed, user, office) }
-        book.removed(removed, in: office.number)
+        guard isDone != nil else { return try await leaveRemoval(removed, user, client) }
+        book.removed(removed, in: client.number)
         return removed
       } catch {
-        book.changeView(office.number) { $0.hasFailedToRemove = true }
-        world.check(office.hasEnded || traits.mayFailToSave(world), "signing out fails with \(error)")
+        book.changeView(client.number) { $0.hasFailedToRemove = true }
+        world.check(client.hasEnded || traits.mayFailToSave(world), "signing out fails with \(error)")
         return nil
       }
     }
     guard let removed = removed ?? nil else { return }
     await judgeRemoval(of: old, removed)
-    guard !office.hasEnded, user.draws.chance(0.7) else { return }
-    end(office, crashes: false)
+    guard !client.hasEnded, user.draws.chance(0.7) else { return }
+    end(client, crashes: false)
     owner.change { $0 = old == "ann" ? "bob" : "ann" }
     world.note("\(owner.value) signs in")
   }
@@ -98,19 +98,21 @@ struct Town: Sendable {
   /// knows when what is shown is gone.
   ///
   /// - Returns: The entries that it has removed a minute later; `nil` if it may have failed.
-  private func leaveRemoval(_ removed: Set<UUID>, _ user: SimulatedUser, _ office: Office) async throws -> Set<UUID>? {
-    world.note("office \(office.number): nobody waits for the removal")
-    book.changeView(office.number) { $0.hasFailedToRemove = true }
+  private func leaveRemoval(_ removed: Set<UUID>, _ user: SimulatedUser, _ client: OutboxClient) async throws -> Set<
+    UUID
+  >? {
+    world.note("client \(client.number): nobody waits for the removal")
+    book.changeView(client.number) { $0.hasFailedToRemove = true }
     try await world.clock.sleep(for: .milliseconds(1))
-    try await submitSeveral("/a", user, office)
+    try await submitSeveral("/a", user, client)
     try await world.clock.sleep(for: .seconds(60))
-    return office.hasEnded || traits.mayFailToSave(world) ? nil : removed
+    return client.hasEnded || traits.mayFailToSave(world) ? nil : removed
   }
 
   func crash(_ user: SimulatedUser) async {
-    guard let office = user.draws.element(of: running) else { return }
+    guard let client = user.draws.element(of: running) else { return }
     let crashes = user.draws.chance(0.7)
-    end(office, crashes: crashes)
+    end(client, crashes: crashes)
     if crashes { await book.judgeSurvival() }
   }
 }

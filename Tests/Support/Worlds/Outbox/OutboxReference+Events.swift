@@ -4,10 +4,10 @@ import ReactorOutbox
 import ReactorTesting
 
 /// The book hears the events of a process.
-extension OfficeBook {
+extension OutboxReference {
   /// - Parameter identity: returns the id that the process has for a temporary one.
-  func heard(_ id: UUID, _ step: ReactorEvent.OutboxStep, in office: Int, identity: (TemporaryID) -> Int?) {
-    world.note("office \(office): \(record(id).map { "\($0.errand.mark)" } ?? "?") \(step)")
+  func heard(_ id: UUID, _ step: ReactorEvent.OutboxStep, in client: Int, identity: (TemporaryID) -> Int?) {
+    world.note("client \(client): \(record(id).map { "\($0.errand.mark)" } ?? "?") \(step)")
     guard let record = record(id) else { return }
     let now = now
     let card = record.errand.card
@@ -15,7 +15,7 @@ extension OfficeBook {
     case .submitted:
       // It may have been refused, and be sent again.
       change(id) { $0.end = nil }
-      changeView(office) { view in
+      changeView(client) { view in
         switch view.phases[id] {
         case .submitting: view.phases[id] = .pending
         case .accepted where !view.uncertain.contains(id): break
@@ -32,7 +32,7 @@ extension OfficeBook {
         }
       }
     case .sending:
-      changeView(office) { view in view.known[id] = Set(view.phases.filter { $0.value.isShown }.keys) }
+      changeView(client) { view in view.known[id] = Set(view.phases.filter { $0.value.isShown }.keys) }
     case .accepted:
       change(id) { record in
         (record.wasAccepted, record.end) = (true, "accepted")
@@ -43,25 +43,25 @@ extension OfficeBook {
         let isOnce = server.applications(of: record.errand.mark).count < 2
         world.check(!isOnce || known == server.id(of: record.errand.mark), "the id of \(record.errand) is \(known)")
       }
-      changeView(office) { view in
+      changeView(client) { view in
         if let known, view.id(of: card) == nil { view.identities.append((card, known)) }
         view.phases[id] = .accepted(view.errand(id), at: now)
         view.accept(id)
       }
     case .endedElsewhere:
-      changeView(office) { view in
+      changeView(client) { view in
         if view.uncertain.contains(id) { return }
         if let known = identity(card), view.id(of: card) == nil { view.identities.append((card, known)) }
         view.phases[id] = .accepted(view.errand(id), at: now)
         view.accept(id)
         view.uncertain.insert(id)
       }
-    case .discarded where view(office)?.isAccepted(id) == true:
+    case .discarded where view(client)?.isAccepted(id) == true:
       // Everything was removed, and perhaps not all of it: then the draft is shown still.
-      changeView(office) { _ = $0.uncertain.insert(id) }
+      changeView(client) { _ = $0.uncertain.insert(id) }
     case .refused, .unresolved, .withdrawn, .discarded, .unreadable:
       change(id) { $0.end = "\(step)" }
-      changeView(office) { $0.phases[id] = .gone }
+      changeView(client) { $0.phases[id] = .gone }
     default: break
     }
   }

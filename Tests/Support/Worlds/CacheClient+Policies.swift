@@ -3,9 +3,9 @@ import HTTPTypes
 import ReactorCore
 import ReactorTesting
 
-/// The table of ``FetchPolicy``, row by row, in a world that is quiet: whatever the household has
+/// The table of ``FetchPolicy``, row by row, in a world that is quiet: whatever the client has
 /// been through.
-extension Household {
+extension CacheClient {
   func judgePolicies(_ place: Place) async throws {
     let lifetime = Duration.seconds(model.server.maximumAge)
     try await desk(place).remove(model.resource(place))
@@ -82,7 +82,7 @@ extension Household {
     await expect(.present, by: .networkOnly, other, requests: 1)
     world.reachability.set(false)
     for policy in [FetchPolicy.cacheFirst, .cacheOnly, .networkFirst] {
-      let reader = Household(owner, model, world.disk.open(), isForgetful: isForgetful)
+      let reader = CacheClient(owner, model, world.disk.open(), isForgetful: isForgetful)
       async let one: Void = reader.expect(.present, by: policy, place, requests: 0)
       async let two: Void = reader.expect(.present, by: policy, other, requests: 0)
       _ = await (one, two)

@@ -5,7 +5,7 @@ import ReactorTesting
 import Synchronization
 
 /// The reference of the world: what was submitted, and what each process has said of it.
-final class OfficeBook: Sendable {
+final class OutboxReference: Sendable {
   /// One entry, as everybody knows it.
   struct Record: Sendable {
     let id: UUID
@@ -140,9 +140,9 @@ final class OfficeBook: Sendable {
   var records: [Record] { state.withLock { $0.records.values.sorted { $0.errand.mark < $1.errand.mark } } }
   /// The errand that makes a card.
   func giver(of card: TemporaryID) -> Record? { records.first { $0.errand.kind == .add && $0.errand.card == card } }
-  func view(_ office: Int) -> View? { state.withLock { $0.views[office] } }
-  func views(except office: Int) -> [View] {
-    state.withLock { state in state.views.filter { $0.key != office }.map(\.value) }
+  func view(_ client: Int) -> View? { state.withLock { $0.views[client] } }
+  func views(except client: Int) -> [View] {
+    state.withLock { state in state.views.filter { $0.key != client }.map(\.value) }
   }
 
   func change(_ id: UUID, _ body: (inout Record) -> Void) {
@@ -153,11 +153,11 @@ final class OfficeBook: Sendable {
     }
   }
 
-  func changeView(_ office: Int, _ body: (inout View) -> Void) {
+  func changeView(_ client: Int, _ body: (inout View) -> Void) {
     state.withLock { state in
-      guard var view = state.views[office] else { return }
+      guard var view = state.views[client] else { return }
       body(&view)
-      state.views[office] = view
+      state.views[client] = view
     }
   }
 
@@ -188,49 +188,49 @@ final class OfficeBook: Sendable {
 
 // MARK: - What users and processes do
 
-extension OfficeBook {
+extension OutboxReference {
   /// A process begins, with what it will find in the store.
-  func begin(_ office: Int, _ owner: String) {
+  func begin(_ client: Int, _ owner: String) {
     let now = now
-    state.withLock { $0.views[office] = View(owner: owner, begun: now) }
+    state.withLock { $0.views[client] = View(owner: owner, begun: now) }
   }
 
   /// The draft of an errand is shown from now on.
-  func submitted(_ errand: Errand, as id: UUID, in office: Int) {
-    world.note("office \(office) submits \(errand) in \(errand.lane)")
+  func submitted(_ errand: Errand, as id: UUID, in client: Int) {
+    world.note("client \(client) submits \(errand) in \(errand.lane)")
     let now = now
     state.withLock { state in
       state.records[id] = Record(id: id, errand: errand)
       // A removal takes nothing that its process has submitted since it was asked for.
       let isBeingRemoved = state.views.contains { number, view in
-        let isLater = number == office && view.removalAsked < now
+        let isLater = number == client && view.removalAsked < now
         return view.owner == errand.owner && view.storeRemovals > 0 && !isLater
       }
       state.records[id]?.isGone = isBeingRemoved
       state.ids[errand.mark] = id
-      guard var view = state.views[office] else { return }
+      guard var view = state.views[client] else { return }
       view.errands[id] = view.resolved(errand)
       view.phases[id] = .submitting
       view.lastPlace += 1
       view.places[id] = view.lastPlace
-      state.views[office] = view
+      state.views[client] = view
     }
   }
 
-  func notSaved(_ id: UUID, in office: Int) {
-    changeView(office) { $0.phases[id] = .gone }
+  func notSaved(_ id: UUID, in client: Int) {
+    changeView(client) { $0.phases[id] = .gone }
     change(id) { $0.isGone = true }
   }
 
   /// A process has read the store: it shows what it has found.
-  func restored(_ entries: [(entry: OutboxEntry, isShown: Bool)], _ identities: [String: Data], in office: Int) {
+  func restored(_ entries: [(entry: OutboxEntry, isShown: Bool)], _ identities: [String: Data], in client: Int) {
     let now = now
     // As it is stored: with the id that the server gave, though the end of its giver was not saved.
     let known = entries.map { entry, isShown -> (entry: OutboxEntry, errand: Errand?) in
       let stored = try? JSONDecoder().decode(StoredArguments.self, from: entry.arguments).errand
       return (entry, isShown && record(entry.id) != nil ? stored : nil)
     }
-    changeView(office) { view in
+    changeView(client) { view in
       view.identities = identities.sorted { $0.key < $1.key }.map {
         (.named($0.key), Int(String(decoding: $0.value, as: UTF8.self)) ?? 0)
       }
@@ -255,10 +255,10 @@ extension OfficeBook {
   /// A process has read the store again. It may show what others have added or sent again since.
   ///
   /// - Parameter identities: the ids in the store.
-  func read(_ entries: [OutboxEntry], _ identities: [String: Data] = [:], in office: Int) {
+  func read(_ entries: [OutboxEntry], _ identities: [String: Data] = [:], in client: Int) {
     let errands = entries.map { record($0.id)?.errand }
     let now = now
-    changeView(office) { view in
+    changeView(client) { view in
       for (entry, errand) in zip(entries, errands) {
         if let number = view.numbers.updateValue(entry.number, forKey: entry.id), number != entry.number {
           view.moved.insert(entry.id)
@@ -288,9 +288,9 @@ extension OfficeBook {
   }
 
   /// A process has these entries in its lanes, and these ids.
-  func sees(_ lanes: Set<UUID>, in office: Int, identity: (TemporaryID) -> Int?) {
+  func sees(_ lanes: Set<UUID>, in client: Int, identity: (TemporaryID) -> Int?) {
     let makers = records.filter { $0.errand.kind == .add }.map(\.errand.card)
-    changeView(office) { view in
+    changeView(client) { view in
       for id in view.found.intersection(lanes) {
         view.found.remove(id)
         view.phases[id] = .pending
@@ -305,7 +305,7 @@ extension OfficeBook {
   /// Everything of an owner is being removed.
   ///
   /// - Returns: The entries that were saved before.
-  func beginRemoval(_ owner: String, in office: Int) -> Set<UUID> {
+  func beginRemoval(_ owner: String, in client: Int) -> Set<UUID> {
     let now = now
     return state.withLock { state in
       var removed: Set<UUID> = []
@@ -315,27 +315,27 @@ extension OfficeBook {
         let isSaved = state.views.values.contains { if case .pending = $0.phases[id] { true } else { false } }
         if record.isAcknowledged || isSaved { removed.insert(id) }
       }
-      state.views[office]?.removals += 1
-      state.views[office]?.storeRemovals += 1
-      state.views[office]?.removalsBegun += 1
-      state.views[office]?.removalAsked = now
+      state.views[client]?.removals += 1
+      state.views[client]?.storeRemovals += 1
+      state.views[client]?.removalsBegun += 1
+      state.views[client]?.removalAsked = now
       return removed
     }
   }
 
   /// Everything of an owner was removed, with these entries. A process that had not read them yet
   /// tells of none.
-  func removed(_ ids: Set<UUID>, in office: Int) {
-    changeView(office) { view in
+  func removed(_ ids: Set<UUID>, in client: Int) {
+    changeView(client) { view in
       for id in ids.union(view.foundInRemoval) where view.phases[id]?.isShown == true { view.phases[id] = .gone }
       view.foundInRemoval = []
     }
   }
 
-  func endRemoval(in office: Int) { changeView(office) { $0.removals -= 1 } }
+  func endRemoval(in client: Int) { changeView(client) { $0.removals -= 1 } }
 
   /// A removal has reached the store, be it that nobody waits for it any more.
-  func endStoreRemoval(in office: Int) { changeView(office) { $0.storeRemovals -= 1 } }
+  func endStoreRemoval(in client: Int) { changeView(client) { $0.storeRemovals -= 1 } }
 
   /// Begins a local save.
   func beginSaving(_ cards: [Card], at path: String) -> Board {
@@ -373,8 +373,8 @@ extension OfficeBook {
     guard !state.withLock({ $0.failing.contains(call) }) else { throw SimulatedDisk.Failed() }
   }
 
-  func wait(in office: Int, _ difference: Int) { state.withLock { $0.waiting[office, default: 0] += difference } }
-  func waiting(in office: Int) -> Int { state.withLock { $0.waiting[office] ?? 0 } }
+  func wait(in client: Int, _ difference: Int) { state.withLock { $0.waiting[client, default: 0] += difference } }
+  func waiting(in client: Int) -> Int { state.withLock { $0.waiting[client] ?? 0 } }
 }
 
 /// The arguments of each mutation.

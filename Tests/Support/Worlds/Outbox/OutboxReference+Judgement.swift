@@ -6,18 +6,18 @@ import ReactorTesting
 
 /// Compares the values that a process shows with the drafts of its entries, one after the other,
 /// over the server's values.
-extension OfficeBook {
+extension OutboxReference {
   /// Judges a value with the entries whose drafts it shows.
   ///
   /// - Parameters:
   ///   - drafts: those that the value is said to show; `nil` for a value that was read at this very
   ///     moment.
   ///   - before: what was so before the value was made.
-  func judge(_ shown: Board?, drafts: [UUID]?, at path: String, in office: Int, before: View?, _ who: String) {
+  func judge(_ shown: Board?, drafts: [UUID]?, at path: String, in client: Int, before: View?, _ who: String) {
     // Of two processes, each learns late what the other has added, moved and ended, and nobody says
     // when. What they send is judged.
     guard !traits.isShared else { return }
-    guard let view = view(office), view.isReady, view.removals == 0, !view.hasFailedToRemove else { return }
+    guard let view = view(client), view.isReady, view.removals == 0, !view.hasFailedToRemove else { return }
     // The record on disk is older then, and its date may be later than that of the value.
     guard !traits.setsClock || !view.failedSaves.contains(path) else { return }
     if let before { guard before.isReady, before.removalsBegun == view.removalsBegun else { return } }
@@ -31,8 +31,8 @@ extension OfficeBook {
       base = self.base(shown.version, at: path)
       // A process that has ended may save a response even now. Whoever loads it cannot tell which
       // drafts are in it.
-      if self.server.wasSent(shown.version, of: path, toOthersThan: office, after: view.begun) { base?.since = .zero }
-      if wasWrittenBack(shown.version, at: path, in: office) { base?.isMissing = { _ in false } }
+      if self.server.wasSent(shown.version, of: path, toOthersThan: client, after: view.begun) { base?.since = .zero }
+      if wasWrittenBack(shown.version, at: path, in: client) { base?.isMissing = { _ in false } }
       guard base != nil else { return world.check(false, "\(who): the server never had \(shown)") }
     }
     let order = drafts ?? pending
@@ -63,7 +63,7 @@ extension OfficeBook {
       switch matched {
       case .success(let dropped):
         guard shown.version > 0 else { return }
-        return changeView(office) { view in
+        return changeView(client) { view in
           guard shown.version >= view.dropped[path]?.version ?? 0 else { return }
           view.dropped[path] = (shown.version, (view.dropped[path]?.ids ?? []).union(dropped))
         }
@@ -109,11 +109,11 @@ extension OfficeBook {
   /// A process that has ended may mark a record as stale even now, after a write of its own, and
   /// so write it back over the newer one that this process has stored meanwhile. The drafts that
   /// went when the newer one came are in neither then.
-  private func wasWrittenBack(_ version: Int, at path: String, in office: Int) -> Bool {
-    guard server.hasSentNewer(than: version, of: path, to: office), let view = view(office) else { return false }
+  private func wasWrittenBack(_ version: Int, at path: String, in client: Int) -> Bool {
+    guard server.hasSentNewer(than: version, of: path, to: client), let view = view(client) else { return false }
     // The record is read and written.
     let since = view.begun - world.currentFaults.diskLatency * 2
-    return views(except: office).contains { other in
+    return views(except: client).contains { other in
       other.owner == view.owner
         && other.phases.values.contains { phase in
           guard case .accepted(let errand?, let time) = phase else { return false }
@@ -178,7 +178,7 @@ extension OfficeBook {
   func name(_ id: UUID) -> String { record(id).map { "\($0.errand)" } ?? "\(id)" }
 }
 
-extension OfficeBook.View {
+extension OutboxReference.View {
   /// Returns the id that the process knows for a temporary one.
   func id(of card: TemporaryID, upTo count: Int = .max) -> Int? {
     identities.prefix(count).first { $0.temporary == card }?.id
@@ -216,7 +216,7 @@ extension OfficeBook.View {
     var rewritten: Int
     var savesLate = false
 
-    func count(for id: UUID, at index: Int, _ view: OfficeBook.View) -> Int {
+    func count(for id: UUID, at index: Int, _ view: OutboxReference.View) -> Int {
       if savesLate {
         switch view.phases[id] {
         // The value may be from before it was known that the entry could not be saved.

@@ -5,7 +5,7 @@ import ReactorTesting
 import Synchronization
 
 /// Signs each request with its owner and its number, and sees that one at a time is under way.
-struct Stamp: TransportMiddleware {
+struct RequestSigner: TransportMiddleware {
   let model: ReferenceModel
   let owner: String
 

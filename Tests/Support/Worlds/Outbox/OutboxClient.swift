@@ -7,13 +7,13 @@ import Synchronization
 
 /// One process that uses the library: a layer with an outbox on the world's disk, and those who
 /// watch.
-final class Office: Sendable {
+final class OutboxClient: Sendable {
   let number: Int
   let owner: String
   let traits: OutboxTraits
   /// The program's switch is off: nothing is ever sent.
   let isOff: Bool
-  let book: OfficeBook
+  let book: OutboxReference
   let process = SimulatedProcess()
   let layer: ModelLayer
   let boards: Reactor<Board>
@@ -27,7 +27,7 @@ final class Office: Sendable {
   var world: SimulatedWorld { book.world }
 
   init(
-    _ number: Int, of owner: String, _ traits: OutboxTraits, _ book: OfficeBook, knowsAll: Bool, isOff: Bool,
+    _ number: Int, of owner: String, _ traits: OutboxTraits, _ book: OutboxReference, knowsAll: Bool, isOff: Bool,
     _ draws: SeededDraws
   ) {
     self.number = number
@@ -37,10 +37,10 @@ final class Office: Sendable {
     stepDraws = SeededDraws(seed: book.world.seed &+ UInt64(number))
     self.book = book
     let world = book.world
-    world.note("office \(number) of \(owner) begins\(isOff ? ", switched off" : "")")
+    world.note("client \(number) of \(owner) begins\(isOff ? ", switched off" : "")")
     book.begin(number, owner)
     identities = IdentitySource(book, number, draws)
-    let storage = NotedStorage(base: world.disk.openOutbox(in: process), book: book, office: number, knowsAll: knowsAll)
+    let storage = NotedStorage(base: world.disk.openOutbox(in: process), book: book, client: number, knowsAll: knowsAll)
     var outbox = OutboxConfiguration(
       storage: storage, mutations: knowsAll ? Self.types + [RenameCard.self] : Self.types)
     outbox.idempotencyWindow = traits.window
@@ -51,22 +51,22 @@ final class Office: Sendable {
     outbox.makeID = { [identities] in identities.next() }
     var configuration = world.configuration
     configuration.keepUnusedFor = traits.evicts ? .seconds(2) : .never
-    let courier = Courier(book, number, process, draws.split())
+    let courier = OutboxTransport(book, number, process, draws.split())
     let backend = Backend(
       baseURL: Self.url, transport: courier,
-      middlewares: [OfficeStamp(owner: owner, office: number)],
+      middlewares: [ClientCredential(owner: owner, client: number)],
       reachability: isOff ? .never : world.reachability(ends: traits.changesEnd))
     layer = ModelLayer(
       backend: backend, persistence: world.disk.open(in: process), scope: Scope(owner), configuration: configuration,
       extensions: [.outbox(outbox)])
     let own = Shared(Own())
     boards = traits.writesThrough || traits.leaves ? Self.stepping(layer, own) : layer.reactor()
-    own.change { $0.office = self }
+    own.change { $0.client = self }
     courier.entries.change { [weak layer] in $0 = { [weak layer] in layer?.outbox.entries ?? [] } }
     listen()
   }
 
-  private struct Own: Sendable { weak var office: Office? }
+  private struct Own: Sendable { weak var client: OutboxClient? }
 
   /// A reactor whose step awaits a write of a local value before it saves it, or takes long, so
   /// that a removal of everything waits for its turn.
@@ -74,7 +74,7 @@ final class Office: Sendable {
     var flow = layer.flow(Board.self)
     let save = flow.saveToPersistence
     flow.saveToPersistence = { snapshot, resource in
-      await own.value.office?.beforeSaving(snapshot.model, resource.path)
+      await own.value.client?.beforeSaving(snapshot.model, resource.path)
       try await save(snapshot, resource)
     }
     return Reactor(flow: flow)
@@ -113,7 +113,7 @@ final class Office: Sendable {
 
   /// Ends the process: with a crash, whatever is under way is lost.
   func end(crashes: Bool) {
-    world.note("office \(number) \(crashes ? "crashes" : "ends")")
+    world.note("client \(number) \(crashes ? "crashes" : "ends")")
     if crashes { process.crash() }
     ended.open()
     for task in watchers.withLock({ $0 }) { task.cancel() }
@@ -125,7 +125,7 @@ final class Office: Sendable {
   /// more.
   ///
   /// - Returns: `nil` if the process has ended.
-  func run<Value: Sendable>(_ body: @escaping @Sendable (Office) async throws -> Value) async throws -> Value? {
+  func run<Value: Sendable>(_ body: @escaping @Sendable (OutboxClient) async throws -> Value) async throws -> Value? {
     guard !hasEnded else { return nil }
     return try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask {
@@ -151,14 +151,14 @@ final class Office: Sendable {
   }
 }
 
-extension Office {
+extension OutboxClient {
   /// Judges what is shown at this very moment.
   func judgeNow(_ who: String) {
     guard !hasEnded else { return }
     look()
     for path in BoardServer.paths {
       book.judge(
-        boards.cached(Resource(path)), drafts: nil, at: path, in: number, before: nil, "\(who), office \(number)")
+        boards.cached(Resource(path)), drafts: nil, at: path, in: number, before: nil, "\(who), client \(number)")
     }
   }
 
@@ -171,7 +171,7 @@ extension Office {
 
   /// Watches as long as the task lives.
   func watch(_ path: String, isLasting: Bool = true) async {
-    let who = "a watcher in office \(number)"
+    let who = "a watcher in client \(number)"
     var before = book.view(number)
     for await state in boards.states(for: Resource(path)) {
       guard !hasEnded else { return }
@@ -194,14 +194,14 @@ extension JSONValue {
 /// The identities of one process: seeded, and told to the reference as they are given to a
 /// submission.
 final class IdentitySource: Sendable {
-  private let book: OfficeBook
-  private let office: Int
+  private let book: OutboxReference
+  private let client: Int
   private let draws: SeededDraws
   private let state = Mutex<(isFirst: Bool, errand: Errand?)>((true, nil))
 
-  init(_ book: OfficeBook, _ office: Int, _ draws: SeededDraws) {
+  init(_ book: OutboxReference, _ client: Int, _ draws: SeededDraws) {
     self.book = book
-    self.office = office
+    self.client = client
     self.draws = draws
   }
 
@@ -213,8 +213,8 @@ final class IdentitySource: Sendable {
       defer { state = (false, nil) }
       return state
     }
-    if isFirst { book.changeView(office) { $0.process = id } }
-    if let errand { book.submitted(errand, as: id, in: office) }
+    if isFirst { book.changeView(client) { $0.process = id } }
+    if let errand { book.submitted(errand, as: id, in: client) }
     return id
   }
 }

@@ -1,18 +1,18 @@
 import Foundation
 
 /// A model of a document: each type of them has a reactor of its own, and they share the records.
-protocol Paper: Codable, Sendable {
+protocol DocumentModel: Codable, Sendable {
   init(_ document: Document)
   var document: Document { get }
 }
 
-extension Document: Paper {
+extension Document: DocumentModel {
   init(_ document: Document) { self = document }
   var document: Document { self }
 }
 
 /// Another type of the same bytes.
-struct Sheet: Paper {
+struct Sheet: DocumentModel {
   let document: Document
 
   init(_ document: Document) { self.document = document }

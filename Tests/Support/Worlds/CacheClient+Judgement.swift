@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorTesting
 
 /// Conditions that must hold once nothing is in flight and all faults have ended.
-extension Household {
+extension CacheClient {
   /// Checks that observers saw the known values, and that no value counted as fresh after it was
   /// declared stale.
   func judgeEnd(watching places: [Place]) {

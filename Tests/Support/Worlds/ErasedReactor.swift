@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorTesting
 
 /// Reads and writes papers of one type: a reactor behind a type-erased interface.
-struct Desk: Sendable {
+struct ErasedReactor: Sendable {
   /// One state that an observer received.
   struct Seen: Sendable {
     var document: Document?
@@ -12,7 +12,7 @@ struct Desk: Sendable {
     var fetchStatus: FetchStatus
     var isStale: Bool
 
-    init(_ state: LoadState<some Paper>) {
+    init(_ state: LoadState<some DocumentModel>) {
       document = state.value?.document
       (error, fetchStatus, isStale) = (state.error, state.fetchStatus, state.isStale)
     }
@@ -29,7 +29,7 @@ struct Desk: Sendable {
   /// Calls `body` with each state, as long as the token lives.
   let observe: @Sendable (Resource, _ polling: Duration, _ body: @escaping @Sendable (Seen) -> Void) -> ObservationToken
 
-  init<Model: Paper>(_ kind: Place.Kind, _ reactor: Reactor<Model>) {
+  init<Model: DocumentModel>(_ kind: Place.Kind, _ reactor: Reactor<Model>) {
     self.kind = kind
     fetch = { resource, policy in
       resource.isReadOnly == nil

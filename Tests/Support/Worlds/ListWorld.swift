@@ -26,7 +26,7 @@ private struct NewsPage: Codable, EntityContainer, Hashable {
 
 /// A world of lists in pages. The server inserts, deletes and reorders headlines while lists load,
 /// turn and refresh. A page is what follows a rank; its link names the rank of its last headline.
-final class Newsstand: Sendable {
+final class ListWorld: Sendable {
   private struct Server {
     var headlines: [Headline] = (1...7).map { Headline(id: $0, rank: $0 * 100) }
     var lastID = 7
@@ -101,7 +101,7 @@ final class Newsstand: Sendable {
   }
 }
 
-extension Newsstand {
+extension ListWorld {
   private func answerChange(_ path: String, _ session: Int) -> (HTTPResponse, Data) {
     let id = path.split(separator: "/").last.flatMap { Int($0) }
     guard var headline = server.withLock({ $0.headlines.first { $0.id == id } }) else {

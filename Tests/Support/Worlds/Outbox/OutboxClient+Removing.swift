@@ -2,7 +2,7 @@ import ReactorCore
 import ReactorTesting
 
 /// Steps of the program that removals of everything wait for.
-extension Office {
+extension OutboxClient {
   /// Saves a value of the program's own, of which nothing is stored, in a step that does `body`.
   private func save(at path: String, _ body: @escaping @Sendable () async -> Void) async throws {
     var flow = layer.flow(Int.self)
@@ -37,7 +37,7 @@ extension Office {
             try await layer.removeAll()
             world.check(hasEnded, "everything is removed in a step, for which another step waits")
           } catch ReactorError.deadlock {
-            world.note("office \(number): a removal is told of its circle")
+            world.note("client \(number): a removal is told of its circle")
           } catch { world.check(hasEnded, "a removal in a circle fails with \(error)") }
         }
       }

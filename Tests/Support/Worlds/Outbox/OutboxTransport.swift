@@ -6,31 +6,31 @@ import ReactorTesting
 import Synchronization
 
 /// The credential of a process's user, and its number.
-struct OfficeStamp: TransportMiddleware {
+struct ClientCredential: TransportMiddleware {
   let owner: String
-  let office: Int
+  let client: Int
 
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
     var request = request
     request.headerFields[.authorization] = BoardServer.secret + owner
-    request.headerFields[.office] = "\(office)"
+    request.headerFields[.client] = "\(client)"
     return try await next(request, body)
   }
 }
 
 /// The way from one process to the network. It sees that each request may be sent as it is.
-final class Courier: Transport {
-  let book: OfficeBook
-  let office: Int
+final class OutboxTransport: Transport {
+  let book: OutboxReference
+  let client: Int
   let process: SimulatedProcess
   /// The entries of the process.
   let entries = Shared<@Sendable () -> [Outbox.Entry]>({ [] })
   private let draws: SeededDraws
   private let writes = Mutex<[String: Int]>([:])
 
-  init(_ book: OfficeBook, _ office: Int, _ process: SimulatedProcess, _ draws: SeededDraws) {
+  init(_ book: OutboxReference, _ client: Int, _ process: SimulatedProcess, _ draws: SeededDraws) {
     self.book = book
-    self.office = office
+    self.client = client
     self.process = process
     self.draws = draws
   }
@@ -44,11 +44,11 @@ final class Courier: Transport {
     let path = request.path ?? ""
     guard request.method != .get else {
       let count = writes.withLock { $0[path] ?? 0 }
-      world.check(count == 0 || Task.isCancelled, "office \(office) reads \(path) while it sends a write of it")
+      world.check(count == 0 || Task.isCancelled, "client \(client) reads \(path) while it sends a write of it")
       return try await world.network.send(request, body: body, progress: progress)
     }
     if !Task.isCancelled {
-      await book.judgeSending(request, body, in: office)
+      await book.judgeSending(request, body, in: client)
     }
     let paths = [path, path.split(separator: "/").first.map { "/\($0)" } ?? path]
     change(paths, by: 1)
@@ -80,22 +80,22 @@ final class Courier: Transport {
   }
 }
 
-extension OfficeBook {
+extension OutboxReference {
   /// Sees that a write is saved as it is sent, that its turn has come, and that nobody has taken it
   /// back.
-  func judgeSending(_ request: HTTPRequest, _ body: Data?, in office: Int) async {
+  func judgeSending(_ request: HTTPRequest, _ body: Data?, in client: Int) async {
     let mark = request.headerFields[.mark].flatMap(Int.init) ?? 0
-    guard let record = record(of: mark), let view = view(office) else {
-      return world.check(false, "office \(office) sends \(request.path ?? ""), which nobody has submitted")
+    guard let record = record(of: mark), let view = view(client) else {
+      return world.check(false, "client \(client) sends \(request.path ?? ""), which nobody has submitted")
     }
     let errand = record.errand
-    let who = "office \(office) sends \(errand)"
+    let who = "client \(client) sends \(errand)"
     world.check(errand.owner == view.owner, "\(who) of \(errand.owner) with the credential of \(view.owner)")
     world.check(!errand.isNeverSent, "\(who), which the outbox has to refuse")
     world.check(!record.wasWithdrawn && !record.wasDiscarded, "\(who), which was taken back")
     guard !record.mayBeGone else { return }
     world.check(!view.isPaused || view.prepared.contains(record.id), "\(who) during a pause")
-    changeView(office) { $0.prepared.remove(record.id) }
+    changeView(client) { $0.prepared.remove(record.id) }
     let contents = await world.disk.outboxContents(of: Scope(errand.owner))
     note(contents)
     guard let stored = contents.entries.first(where: { $0.id == record.id }),

@@ -5,11 +5,11 @@ import ReactorTesting
 import Synchronization
 
 /// One who uses the library: a layer and a scope, with two types of model.
-struct Household: Sendable {
+struct CacheClient: Sendable {
   let owner: String
   let model: ReferenceModel
   let layer: ModelLayer
-  let desks: [Desk]
+  let desks: [ErasedReactor]
   let last = LastStates()
 
   /// True if acknowledged values are on disk and may be dropped from memory.
@@ -28,7 +28,7 @@ struct Household: Sendable {
     layer = model.layer(owner, disk, isForgetful: isForgetful)
     isLooking = mayLook && model.world.draws.chance(0.5)
     let documents: Reactor<Document> = isLooking ? Self.looking(layer, model) : layer.reactor()
-    desks = [Desk(.document, documents), Desk(.sheet, layer.reactor(Sheet.self))]
+    desks = [ErasedReactor(.document, documents), ErasedReactor(.sheet, layer.reactor(Sheet.self))]
   }
 
   /// A reactor whose load step reads the next document first, whose own step reads the one after
@@ -50,7 +50,7 @@ struct Household: Sendable {
     return reactor
   }
 
-  func desk(_ place: Place) -> Desk { desks[place.kind == .document ? 0 : 1] }
+  func desk(_ place: Place) -> ErasedReactor { desks[place.kind == .document ? 0 : 1] }
 
   var world: SimulatedWorld { model.world }
 
@@ -71,7 +71,7 @@ struct Household: Sendable {
     }
   }
 
-  /// Any place of this household's.
+  /// Any place of this client's.
   func place(_ draws: SeededDraws) -> Place {
     Place(
       owner: owner, path: draws.element(of: ReferenceModel.paths) ?? "/a",
@@ -249,25 +249,25 @@ private final class Watcher: Sendable {
   }
 
   let who: String
-  private let household: Household
+  private let client: CacheClient
   private let place: Place
   private let isLasting: Bool
   private let state: Mutex<State>
   private let isOver = Atomic(false)
 
-  init(_ household: Household, _ place: Place, isLasting: Bool) {
+  init(_ client: CacheClient, _ place: Place, isLasting: Bool) {
     who = "a watcher of \(place)"
-    (self.household, self.place, self.isLasting) = (household, place, isLasting)
-    state = Mutex(State(before: household.model.before(place)))
+    (self.client, self.place, self.isLasting) = (client, place, isLasting)
+    state = Mutex(State(before: client.model.before(place)))
   }
 
   /// The observer is called no more.
   func end() { isOver.store(true, ordering: .sequentiallyConsistent) }
 
-  func see(_ seen: Desk.Seen) {
-    let (world, model) = (household.world, household.model)
+  func see(_ seen: ErasedReactor.Seen) {
+    let (world, model) = (client.world, client.model)
     world.check(!isOver.load(ordering: .sequentiallyConsistent), "\(who): it is called after its end")
-    if isLasting { household.last.set(place, seen) }
+    if isLasting { client.last.set(place, seen) }
     var state = state.withLock(\.self)
     let now = model.before(place)
     // A removal that fails brings back what a save that failed has not replaced. What was seen
@@ -278,7 +278,7 @@ private final class Watcher: Sendable {
     if now.removals != state.before.removals || mayComeBack { state.floor = 0 }
     if let error = seen.error {
       model.judge(
-        error, place, state.before, mayFailOnDisk: household.isForgetful && household.mayFailOnDisk, who)
+        error, place, state.before, mayFailOnDisk: client.isForgetful && client.mayFailOnDisk, who)
     }
     if let document = seen.document {
       world.note(
@@ -297,8 +297,8 @@ private final class Watcher: Sendable {
 
 /// The latest state of each place that its lasting watcher has got.
 final class LastStates: Sendable {
-  private let states = Mutex<[Place: Desk.Seen]>([:])
+  private let states = Mutex<[Place: ErasedReactor.Seen]>([:])
 
-  func set(_ place: Place, _ state: Desk.Seen) { states.withLock { $0[place] = state } }
-  func state(_ place: Place) -> Desk.Seen? { states.withLock { $0[place] } }
+  func set(_ place: Place, _ state: ErasedReactor.Seen) { states.withLock { $0[place] = state } }
+  func state(_ place: Place) -> ErasedReactor.Seen? { states.withLock { $0[place] } }
 }
