@@ -34,9 +34,10 @@ extension ProxyCache {
     let key = self.key(of: request, body, in: scope)
     guard Self.isLookedUp(request, key) else { return plan(for: request, key, Found(), at: now) }
     let found = await lookUp(key, request)
-    // The names in a tier are of URLs.
-    guard key.method == .get, let tier,
-      let look = tier.look(for: key, request.headerFields, mayShare: mayShare(key, request.headerFields))
+    // The names in a tier are of URLs, so the response to a QUERY stays in this process.
+    guard let tier,
+      let look = tier.look(
+        for: key, request.headerFields, mayShare: key.method == .get && mayShare(key, request.headerFields))
     else {
       return plan(for: request, key, found, at: now)
     }

@@ -233,6 +233,28 @@ struct UnknownQueryTests {
     #expect(conditional == [false, false, false, true, false])
   }
 
+  @Test func `is asked for again when the server refuses the fallback method too`() async throws {
+    let knows = Shared(HTTPRequest.Method.post)
+    let script = ScriptedTransport { request, _ in
+      request.method == knows.value
+        ? .json(Note(1, "one").json, headers: [.cacheControl: "max-age=0"])
+        : .response(.methodNotAllowed, headers: [.allow: knows.value.rawValue])
+    }
+    let notes = Bench(transport: script).notes
+    _ = try await notes.fetch(search())
+    knows.change { $0 = .query }
+    #expect(try await notes.fetchFromNetwork(search()).text == "one")
+    knows.change { $0 = .delete }
+    #expect(await error { try await notes.fetchFromNetwork(search()) }?.status == 405)
+    #expect(script.requests.map(\.request.method) == [.query, .post, .post, .query, .query, .post])
+  }
+
+  @Test func `is sent with POST alone`() async throws {
+    let bench = bench(Self.refusals[0])
+    #expect(await error { try await bench.notes.fetch(search(fallback: .get)) }?.status == 405)
+    #expect(bench.transport.requestCount == 1)
+  }
+
   @Test func `is an error that says what to do, without a fallback method`() async throws {
     let bench = bench(Self.refusals[0])
     let failure = await error { try await bench.notes.fetch(search(fallback: nil)) }
@@ -279,6 +301,25 @@ struct SentQueryTests {
       #expect(first?.body == Data(#"{"a":1}"#.utf8) && first?["Content-Type"] == "application/json")
       #expect(last?.body == (status == 303 ? Data() : Data(#"{"a":1}"#.utf8)))
       #expect(last?["Content-Type"] == (status == 303 ? nil : "application/json"))
+    }
+  }
+
+  @Test(arguments: [301, 302])
+  func `is not answered by the GET that a redirect of its fallback method leads to`(status: Int) async throws {
+    try await MockServer.run { request in
+      switch (request.method, request.target) {
+      case ("POST", "/search"): .status(status, fields: [("Location", "/search/")])
+      case ("QUERY", _): .status(405)
+      default: .text(Note(1, "all").json)
+      }
+    } body: { server in
+      let layer = ModelLayer(baseURL: server.url, transport: URLSessionTransport(), persistence: MemoryPersistence())
+      var search = try Resource("search", method: .query, json: ["a": 1])
+      search.fallbackMethod = .post
+      let notes = layer.reactor(Note.self)
+      let query = search
+      #expect(await error { try await notes.fetch(query) }?.status == status)
+      #expect(notes.cached(query) == nil)
     }
   }
 }

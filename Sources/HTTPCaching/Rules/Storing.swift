@@ -134,8 +134,9 @@ extension Record.Head {
     by fields: HTTPFields, _ request: HTTPFields, _ requestedAt: Date, _ receivedAt: Date
   ) -> Record.Head {
     var head = self
-    // The age belonged to the earlier response.
+    // The age belonged to the earlier response, and so did the limits of requests at its time.
     head.fields[.age] = nil
+    if let name = HTTPField.Name("RateLimit") { head.fields[name] = nil }
     for name in Set(fields.map(\.name)).subtracting(StoredFields.ofBody) {
       head.fields[fields: name] = fields[fields: name]
     }

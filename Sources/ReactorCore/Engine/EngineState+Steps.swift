@@ -59,8 +59,9 @@ extension EngineState {
     entry.error = error
     entry.wasRefused = !wasSent
     entry.attemptedAt = time
-    if case .server(let response, _) = error {
-      entry.pollingPause = configuration.retry.pollingPause(after: response.headerFields)
+    if wasSent, case .server(let response, _) = error {
+      let pause = configuration.retry.pollingPause(after: response.headerFields, failedAt: now)
+      entry.pollableAt = pause.map { time + $0 }
     }
     append(step.key, wasSent ? .failed(error) : .failedInOutage(error))
     let wasStoredMeanwhile = entry.flight?.wasStoredMeanwhile == true
@@ -90,6 +91,7 @@ extension EngineState {
   ) -> Commit {
     guard let entry = entry(of: step) else { return .isOver }
     entry.flight?.record?.answer()
+    entry.pollableAt = snapshot.head.flatMap { configuration.retry.pollingPause(after: $0.fields) }.map { time + $0 }
     guard step.ticket.commit() else { return .isOvertaken }
     step.task.release()
     let copy = copy(snapshot, entry, lead: lead, step.ticket.number)
@@ -160,7 +162,6 @@ extension EngineState {
   private mutating func finish(_ step: FlightStep, _ entry: Entry, at now: Date) {
     entry.error = nil
     entry.attemptedAt = time
-    entry.pollingPause = (entry.copy?.head?.fields).flatMap(configuration.retry.pollingPause)
     entry.showToAll()
     // A request with the same header fields is answered, whatever the step reports in `Vary`.
     let copy = entry.copy

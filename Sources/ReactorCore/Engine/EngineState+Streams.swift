@@ -256,9 +256,10 @@ extension EngineState {
   private func poll(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
-    let wait = max(min(interval, EngineState.longest) * min(factor, 1_000), entry.pollingPause ?? .zero)
-    if let attemptedAt = entry.attemptedAt, attemptedAt + wait > subscriber.since { return attemptedAt + wait }
-    return subscriber.since + wait
+    let wait = min(interval, EngineState.longest) * min(factor, 1_000)
+    var due = subscriber.since + wait
+    if let attemptedAt = entry.attemptedAt, attemptedAt + wait > subscriber.since { due = attemptedAt + wait }
+    return max(due, entry.pollableAt ?? .zero)
   }
 
   private func staleness(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {

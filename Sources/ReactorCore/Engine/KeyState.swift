@@ -51,8 +51,8 @@ final class KeyState: MemoryEntry {
   var pollers = 0
   /// The clock's time of the latest attempt to reach the network, whatever its outcome.
   var attemptedAt: Duration?
-  /// The time after ``attemptedAt`` during which the server allows no poll.
-  var pollingPause: Duration?
+  /// The clock's time until which the server allows no poll.
+  var pollableAt: Duration?
   /// The revision of the latest published change.
   private(set) var revision: UInt64
   /// The streams that would see a change that the other streams do not see.

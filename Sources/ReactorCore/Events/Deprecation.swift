@@ -8,6 +8,9 @@ extension ReactorEvent {
     /// The date on which the resource is deprecated, perhaps in the future; `nil` if the server
     /// names none.
     public let date: Date?
+    /// A Boolean value that indicates whether the server has sent `Deprecation`, and not `Sunset`
+    /// alone.
+    public let isDeprecated: Bool
     /// The date from which the resource may not answer any more; `nil` if the server names none.
     public let sunset: Date?
     /// The page about it, of a link `deprecation` or `sunset`; `nil` if there is none.
@@ -35,17 +38,32 @@ extension ReactorEvent.Deprecation {
     let links = Resource.Link.links(in: fields)
     func target(_ relations: String...) -> String? {
       links.first { $0.relations.contains(where: relations.contains) && $0["anchor"] == nil }
-        .map { String($0.target.prefix { $0 != "?" }) }
+        .map { Self.shown($0.target) }
     }
     self.init(
-      date: date, sunset: sunset, page: target("deprecation", "sunset"), successor: target("successor-version"))
+      date: date, isDeprecated: isDeprecated, sunset: sunset, page: target("deprecation", "sunset"),
+      successor: target("successor-version"))
+  }
+
+  /// Returns a link's target without what may be a secret: its query, fragment, user and password.
+  private static func shown(_ target: String) -> String {
+    let path = String(target.prefix { $0 != "?" && $0 != "#" }.prefix(256))
+    return SecretQuery.redact(text: path, isURL: true, with: "…")
+  }
+
+  /// A Boolean value that indicates whether both say the same, to the day: some servers move a date
+  /// with each response.
+  func isLike(_ other: Self) -> Bool {
+    func day(_ date: Date?) -> Double? { date.map { ($0.timeIntervalSince1970 / 86_400).rounded(.down) } }
+    return day(date) == day(other.date) && day(sunset) == day(other.sunset) && page == other.page
+      && successor == other.successor && isDeprecated == other.isDeprecated
   }
 }
 
 extension ReactorEvent.Deprecation: CustomStringConvertible {
   /// The dates and the links, in one line.
   public var description: String {
-    var parts = ["deprecated" + (date.map { " from \(HTTPDate.format($0))" } ?? "")]
+    var parts = isDeprecated ? ["deprecated" + (date.map { " from \(HTTPDate.format($0))" } ?? "")] : []
     if let sunset { parts.append("no answers after \(HTTPDate.format(sunset))") }
     if let successor { parts.append("use \(successor)") }
     if let page { parts.append("see \(page)") }
@@ -53,7 +71,7 @@ extension ReactorEvent.Deprecation: CustomStringConvertible {
   }
 }
 
-/// The notices that a layer has reported, so that each is reported once.
+/// The notices that a layer has reported, so that each is reported once for a path.
 final class ReportedDeprecations: Sendable {
   private static let limit = 256
 
@@ -62,7 +80,7 @@ final class ReportedDeprecations: Sendable {
   /// Returns `true` the first time that a notice is passed for a path.
   func isNew(_ notice: ReactorEvent.Deprecation, of path: String) -> Bool {
     notices.withLock { notices in
-      guard !notices.contains(where: { $0.path == path && $0.notice == notice }) else { return false }
+      guard !notices.contains(where: { $0.path == path && $0.notice.isLike(notice) }) else { return false }
       if notices.count >= Self.limit { notices.removeFirst() }
       notices.append((path, notice))
       return true

@@ -43,7 +43,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A response has arrived, `duration` after this attempt was sent.
     case response(status: Int, bytes: Int, duration: Duration)
     /// The server says that it will change or end the resource (RFC 9745, RFC 8594). Each notice is
-    /// reported once for a path, by the first response that has it.
+    /// reported for a path by the first response that has it, and again if a date moves by a day.
     case deprecated(Deprecation)
     /// A response that another process has shared was used, and nothing was sent. `bytes` is zero
     /// if it confirms the stored copy.

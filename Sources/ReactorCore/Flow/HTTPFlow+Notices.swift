@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// The answers of a server that say how it is to be asked.
@@ -8,17 +9,30 @@ extension HTTPFlow {
     _ request: HTTPRequest, of resource: Resource, _ key: RecordKey,
     _ send: (HTTPRequest) async throws -> HTTPFlowResponse
   ) async throws -> HTTPFlowResponse {
-    guard request.method == .query, let method = resource.fallbackMethod else { return try await send(request) }
+    guard request.method == .query, resource.fallbackMethod == .post else { return try await send(request) }
     let lack = QuerySupport.Lack.method(of: request)
+    var refusal: HTTPFlowResponse?
     if !layer.querySupport.contains(lack) {
       let answer = try await send(request)
-      guard answer.response.lacksQuery else { return answer }
-      layer.querySupport.note(lack)
+      guard answer.response.lacksQuery, answer.redirects.isEmpty else { return answer }
+      refusal = answer
     }
-    emit(key, .methodReplaced(by: method))
+    emit(key, .methodReplaced(by: .post))
     // With another method, a validator that matches means 412 (RFC 9110 §13.1.2).
-    var request = request.withoutValidators
-    request.method = method
+    var post = request.withoutValidators
+    post.method = .post
+    let answer = try await send(post)
+    // Then a GET without the body was sent, whose response is to another question.
+    if let redirect = answer.redirects.first(where: { [301, 302].contains($0.status.code) }) {
+      throw ReactorError.server(redirect, body: Data())
+    }
+    guard [405, 501].contains(answer.response.status.code) else {
+      layer.querySupport.note(lack)
+      return answer
+    }
+    // The server knows neither method here, or QUERY alone since it was asked last.
+    layer.querySupport.forget(lack)
+    if let refusal { return refusal }
     return try await send(request)
   }
 

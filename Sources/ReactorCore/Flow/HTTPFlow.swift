@@ -368,7 +368,12 @@ extension HTTPFlow {
     guard let upstream = layer.upstream, !context.isUnshared, resource.readsOnly, request.method == .get,
       resource.body == nil
     else {
-      return try await exchange(request, isConditional: isConditional, resource, key, context)
+      var answer = try await exchange(request, isConditional: isConditional, resource, key, context)
+      // What other processes change is heard by the URLs of GETs alone.
+      if layer.upstream != nil, resource.readsOnly, request.method != .get {
+        answer.response.headerFields.append(HTTPField(name: .cacheControl, value: "no-cache"))
+      }
+      return answer
     }
     let asked = UpstreamRequest(
       request: request, key: RecordKey.get(key), asksServer: context.asksServer, configuration: configuration,

@@ -43,7 +43,9 @@ extension LayerContext {
   /// Returns a stored record as it may be used: one of which the others may have told something
   /// that this process has not heard is out of date.
   func trusted(_ record: Record, of key: RecordKey) -> Record {
-    guard let upstream, record.head.localModel == nil, !upstream.follows(RecordKey.get(key)) else {
+    guard let upstream, record.head.localModel == nil,
+      key.method != .get || !upstream.follows(RecordKey.get(key))
+    else {
       return record
     }
     var record = record

@@ -188,6 +188,7 @@ package final class LayerContext: Sendable {
     let ending = AtEnd { removals.end() }
     drafts.removeAll()
     entities.removeAll()
+    keys.forgetLatest()
     removalCount.add(1, ordering: .releasing)
     announce(.removedAll)
     try await carryOut(nil) { [cache, upstream, scope, generations] in

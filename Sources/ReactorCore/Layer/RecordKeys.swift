@@ -33,8 +33,10 @@ final class RecordKeys: Sendable {
   func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
     guard secretQueryItems == self.secretQueryItems else { return try make(resource, secretQueryItems) }
     return try resource.key(from: id) { () throws(ReactorError) in
-      // A large body is not kept.
-      guard resource.body?.count ?? 0 <= Self.largestBody else { return try make(resource, secretQueryItems) }
+      // A large body is not kept, nor that of a change, which may be a password.
+      guard resource.body.map({ resource.readsOnly && $0.count <= Self.largestBody }) ?? true else {
+        return try make(resource, secretQueryItems)
+      }
       let place = Int(UInt(bitPattern: resource.hashValueOnce) % UInt(Self.places))
       if let found = latest.withLock({ $0.isEmpty ? nil : $0[place] }), found.resource == resource { return found.key }
       let key = try make(resource, secretQueryItems)
@@ -45,6 +47,9 @@ final class RecordKeys: Sendable {
       return key
     }
   }
+
+  /// Forgets the resources, whose bodies may be a user's.
+  func forgetLatest() { latest.withLock { $0 = [] } }
 
   private func make(_ resource: Resource, _ secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
     try RecordKey(resource, backend: backend, scope: scope, secretQueryItems: secretQueryItems, digests: digests)

@@ -31,6 +31,8 @@ final class QuerySupport: Sendable {
     }
   }
 
+  func forget(_ lack: Lack) { found.withLock { found in found.removeAll { $0.lack == lack } } }
+
   func contains(_ lack: Lack) -> Bool {
     let now = elapsed()
     return found.withLock { found in found.contains { $0.lack == lack && now < $0.until } }
@@ -63,16 +65,21 @@ extension HTTPResponse {
   /// the body's type.
   var queryAdvice: String? {
     if lacksQuery {
-      let allowed = headerFields[values: .allow].joined(separator: ", ")
+      let allowed = Self.shown(headerFields[values: .allow])
       return "the server does not support QUERY here\(allowed.isEmpty ? "" : "; it allows \(allowed)")"
         + "; if its POST only reads, set the resource's fallbackMethod to .post"
     }
     guard status == .unsupportedMediaType else { return nil }
     let fields: [(String, HTTPField.Name?)] = [("Accept-Query", HTTPField.Name("Accept-Query")), ("Accept", .accept)]
     for case (let text, let name?) in fields {
-      let types = headerFields[values: name].joined(separator: ", ")
-      if !types.isEmpty { return "the server takes \(types.filter { $0 != "\"" }) here (\(text))" }
+      let types = Self.shown(headerFields[values: name])
+      if !types.isEmpty { return "the server takes \(types) here (\(text))" }
     }
     return "set a Content-Type that the server takes"
+  }
+
+  /// Returns a list of the server for the text of an error: at most 160 characters.
+  private static func shown(_ values: [String]) -> String {
+    String(values.joined(separator: ", ").filter { $0 != "\"" }.prefix(160))
   }
 }

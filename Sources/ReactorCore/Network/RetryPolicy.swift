@@ -37,9 +37,10 @@ public struct RetryPolicy: Sendable, Hashable {
   /// A Boolean value that indicates whether the server's `RateLimit` field is followed
   /// (draft-ietf-httpapi-ratelimit-headers-10). Default: `true`.
   ///
-  /// While a limit is used up, retries and the polls of streams wait until the server says that
-  /// more requests are available, for ``longestRetryAfter`` at most. `Retry-After` takes
-  /// precedence. A fetch is never held back.
+  /// While a limit is used up, the polls of streams, and retries, wait until the server says that
+  /// more requests are available. `Retry-After` takes precedence. A reset later than
+  /// ``longestRetryAfter`` is ignored; after a 429, the response is then the result. A fetch is never
+  /// held back.
   public var followsRateLimit: Bool = true
   /// The longest wait for connectivity before a retry that is due. Default: 30 seconds. After that,
   /// the last failure is the result.
@@ -127,7 +128,9 @@ extension RetryPolicy {
       return .retry(after: delay)
     }
     // Later by the random delay: all clients of the limit come back when it is reset.
-    return pause <= longestRetryAfter.upToADay ? .retry(after: pause + delay) : .giveUp
+    if pause <= longestRetryAfter.upToADay { return .retry(after: pause + delay) }
+    // Another failure says nothing of the limit, which its request may just have used up.
+    return response.status == .tooManyRequests ? .giveUp : .retry(after: delay)
   }
 
   /// Returns the wait after `attempt`.
@@ -137,17 +140,20 @@ extension RetryPolicy {
     Duration(saturatingSeconds: ceiling(attempt) * random)
   }
 
-  /// Returns the wait that `Retry-After` or else `RateLimit` asks for; `nil` if neither does.
+  /// Returns the wait that `Retry-After` asks for; `nil` if the field is missing or invalid.
   package static func retryAfter(in fields: HTTPFields, now: Date) -> Duration? {
-    RetryAfter.delay(in: fields, now: now) ?? Resource.RateLimit.pause(in: fields)
+    RetryAfter.delay(in: fields, now: now)
   }
 
-  /// Returns the wait before the next poll that a response asks for; `nil` for none. A limit that
-  /// is reset later than ``longestRetryAfter`` is ignored. Unless there is a ``seed``, the wait is
-  /// up to a tenth longer, since all clients of the limit come back when it is reset.
-  func pollingPause(after fields: HTTPFields) -> Duration? {
-    guard followsRateLimit, let pause = Resource.RateLimit.pause(in: fields), pause <= longestRetryAfter.upToADay
-    else { return nil }
+  /// Returns the wait before the next poll that a response asks for; `nil` for none. One of more than
+  /// ``longestRetryAfter`` is ignored. Unless there is a ``seed``, the wait is up to a tenth longer,
+  /// since all clients of a limit come back when it is reset.
+  ///
+  /// - Parameter failedAt: The present time, if the response is an error, whose `Retry-After` counts.
+  func pollingPause(after fields: HTTPFields, failedAt: Date? = nil) -> Duration? {
+    let asked = failedAt.flatMap { RetryAfter.delay(in: fields, now: $0) }
+    let limit = followsRateLimit ? Resource.RateLimit.pause(in: fields) : nil
+    guard let pause = asked ?? limit, pause > .zero, pause <= longestRetryAfter.upToADay else { return nil }
     return seed == nil ? pause * .random(in: 1...1.1) : pause
   }
 

@@ -7,7 +7,7 @@ extension ReactorError {
   ///
   /// ```swift
   /// catch {
-  ///   if let balance = try error.problem?.member("balance", as: Decimal.self) { … }
+  ///   if let balance = try error.problem?.member("balance", as: Int.self) { … }
   /// }
   /// ```
   ///
@@ -140,9 +140,9 @@ struct ErrorBody {
     let texts = ["detail", "message", "msg", "defaultMessage", "title"]
     guard let message = texts.lazy.compactMap({ error[$0]?.text }).first else { return nil }
     if case .array(let location)? = error["loc"] {
-      let names = location.compactMap(\.name)
-      // The first one names the part of the request.
-      return .init(path: names.dropFirst(names.count > 1 ? 1 : 0).joined(separator: "."), message: message)
+      // The first one names the part of the request, which may be its query or a header field.
+      guard location.first?.text == "body" else { return nil }
+      return .init(path: location.dropFirst().compactMap(\.name).joined(separator: "."), message: message)
     }
     if let pointer = error["pointer"]?.text ?? error["source.pointer"]?.text {
       return .init(path: path(ofPointer: pointer), message: message)

@@ -28,12 +28,16 @@ import Wire
   @Test func `is forwarded with its content, and answered from the store by the same content`() async throws {
     try await ProxyBench.run(statusName: "p", script: Self.script()) { bench in
       for (body, expected) in [("{1}", "1"), ("{2}", "2"), ("{1}", "1"), ("{2}", "2")] {
-        #expect(try await bench.get(Self.request, body: body).body == "\(expected) QUERY \(body)")
+        let answer = try await bench.get(Self.request, body: body)
+        #expect(answer.body == "\(expected) QUERY \(body)")
       }
-      #expect(try await bench.get(Self.request, body: "{1}")["Cache-Status"] == "p; hit; ttl=60")
-      #expect(try await bench.get("GET /search").body == "3 GET ")
-      #expect(try await bench.get("POST /search", body: "x").body == "4 POST x")
-      #expect(try await bench.get(Self.request, body: "{1}").body == "5 QUERY {1}")
+      let hit = try await bench.get(Self.request, body: "{1}")
+      #expect(hit["Cache-Status"] == "p; hit; ttl=60")
+      let others = [
+        try await bench.get("GET /search"), try await bench.get("POST /search", body: "x"),
+        try await bench.get(Self.request, body: "{1}"),
+      ]
+      #expect(others.map(\.body) == ["3 GET ", "4 POST x", "5 QUERY {1}"])
     }
   }
 

@@ -65,6 +65,34 @@ struct RateLimitTests {
     try await expect(.zero, after: Self.fields(#""m";r=0;t=30"#, [.age: "3"]))
   }
 
+  @Test func `delays the retry of a 429 alone for longer than a minute`() async throws {
+    let bench = Bench { $0.retry = RetryPolicy(attempts: 2, firstDelay: .zero) }
+    bench.transport.answer(
+      "/v1/note", with: .response(.serviceUnavailable, headers: Self.fields(#""day";r=0;t=80000"#)),
+      .json(Note(1, "one").json))
+    #expect(try await bench.notes.fetch("note").id == 1)
+  }
+
+  @Test func `is gone after a 304 without it, and delays no stream that begins after it`() async throws {
+    let bench = Bench { $0.retry.seed = 1 }
+    let validated: HTTPFields = [.eTag: "\"a\"", .cacheControl: "max-age=3600"]
+    bench.transport.answer(
+      "/v1/note",
+      with: .json(Note(1, "one").json, headers: Self.fields(#""m";r=0;t=30"#, validated)),
+      .response(.notModified, headers: validated))
+    #expect(try await bench.notes.fetchResponse("note").rateLimits.count == 1)
+    bench.clock.advance(by: .seconds(1_000))
+    var states = bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()
+    _ = await states.first { $0.fetchStatus == .idle }
+    for count in 2...4 {
+      try await bench.clock.waitForSleepers()
+      bench.clock.advance(by: .seconds(5))
+      try await bench.transport.waitForRequests(count: count)
+      try await bench.transport.waitUntilIdle()
+    }
+    #expect(try await bench.notes.fetchResponse("note").rateLimits.isEmpty)
+  }
+
   @Test func `delays a poll, and no fetch`() async throws {
     let bench = Bench { $0.retry.seed = 1 }
     bench.transport.answer(
@@ -125,5 +153,12 @@ struct DeprecationTests {
 
   @Test func `is reported once`() async throws {
     #expect(try await notices([("Deprecation", "@1"), sunset], fetches: 3).count == 1)
+  }
+
+  @Test func `shows no query, fragment, user or password of a link`() async throws {
+    let link = #"<https://ada:c4nary@example.com/a#access_token=c4nary>; rel="sunset""#
+    let notice = try #require(try await notices([sunset, ("Link", link)]).first)
+    #expect(!"\(notice)".contains("c4nary") && notice.page?.contains("example.com/a") == true)
+    #expect(notice.description.hasPrefix("no answers after Sun, 06 Nov 1994 08:49:37 GMT, see "))
   }
 }

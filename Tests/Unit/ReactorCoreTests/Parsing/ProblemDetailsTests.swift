@@ -80,6 +80,11 @@ struct ProblemDetailsTests {
     #expect(Set(found) == Set(expected.components(separatedBy: "|")))
   }
 
+  @Test func `a message about the query or a header field is about no field of the body`() {
+    let body = #"{"detail":[{"loc":["query","q"],"msg":"Field required"},{"loc":["header","x"],"msg":"No"}]}"#
+    #expect(failure(body, "application/json").fieldErrors.isEmpty)
+  }
+
   @Test func `at most 100 fields are read`() {
     let errors = (0..<200).map { #"{"field":"f\#($0)","message":"m"}"# }.joined(separator: ",")
     #expect(failure(#"{"errors":[\#(errors)]}"#).fieldErrors.count == 100)
