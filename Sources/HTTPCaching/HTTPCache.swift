@@ -16,8 +16,8 @@ public import Foundation
 /// the calls of the persistence.
 ///
 /// A response may vary on fields of its request (`Vary`). Its first variant is stored under the
-/// response's key and lists at most 16 others, which have keys of their own. Two variants of one
-/// key that are stored at the same moment may miss each other. One of them is then fetched again.
+/// response's key and lists at most 16 others, which have separate keys. Two variants of one key
+/// that are stored at the same moment may miss each other. One of them is then fetched again.
 public struct HTTPCache: Sendable {
   let persistence: (any Persistence)?
   package let digests: SecretDigests
@@ -49,16 +49,15 @@ public struct HTTPCache: Sendable {
 
   /// Returns the stored record that answers a request with these fields, fresh or stale.
   ///
-  /// - Returns: The record, or `nil` where there is none. A record of another variant
-  ///   (RFC 9111 §4.1) does not answer the request, nor does one of another key with the same
-  ///   digest.
+  /// - Returns: The record, or `nil` if nothing matches. A record of another variant (RFC 9111
+  ///   §4.1) does not answer the request, nor does one of another key with the same digest.
   /// - Throws: The persistence's error for a record that cannot be read.
   public func lookUp(_ key: RecordKey, for request: HTTPFields = [:]) async throws -> Record? {
     try await find(key, for: request).record
   }
 
-  /// Returns the stored record that answers a request, as ``lookUp(_:for:)`` does, and whether
-  /// there is only one that does not.
+  /// Returns the stored record that answers a request, as ``lookUp(_:for:)`` does, and whether only
+  /// other variants are stored.
   package func find(_ key: RecordKey, for request: HTTPFields) async throws -> (record: Record?, hasOtherVariant: Bool)
   {
     guard let record = try await load(key) else { return (nil, false) }
@@ -81,8 +80,7 @@ public struct HTTPCache: Sendable {
   ///   - request: The fields of its request, which select the variant to remove. Default: `nil`,
   ///     which removes every variant.
   /// - Returns: `true` if the record was stored.
-  /// - Throws: The persistence's error. A record that could not be saved leaves the stored one as
-  ///   it was.
+  /// - Throws: The persistence's error. If saving fails, the stored record is unchanged.
   @discardableResult
   public func store(_ record: Record, for key: RecordKey, request: HTTPFields? = nil) async throws -> Bool {
     guard record.head.isStorable else {
@@ -98,8 +96,8 @@ public struct HTTPCache: Sendable {
   /// A variant that cannot be read is removed, and the others are still marked.
   ///
   /// - Parameters:
-  ///   - key: The key of the record. Nothing happens where none is stored.
-  ///   - date: The present time of the wall clock, from which `stale-if-error` counts. The record
+  ///   - key: The key of the record. Does nothing if no record is stored under it.
+  ///   - date: The current time of the wall clock, from which `stale-if-error` counts. The record
   ///     stays stale even if that clock is set back later.
   /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
@@ -135,7 +133,7 @@ public struct HTTPCache: Sendable {
   public func remove(_ key: RecordKey) async throws {
     guard let persistence else { return }
     if let entries = try? await persistence.entries(in: key.scope, url: key.url) {
-      // Also variants that no record lists: the response varied once and does not any more.
+      // Also variants that no record lists: the response varied once and no longer does.
       for entry in entries where entry.key != key && entry.key.base == key { try await persistence.remove(entry.key) }
     }
     try await forget(key)
@@ -170,7 +168,7 @@ extension HTTPCache {
       try await persistence?.save(first, for: key)
       return try await persistence?.remove(key.variant(digest)) ?? ()
     }
-    // Another variant takes the place of the first one, which names the others.
+    // Another variant replaces the first one, which names the others.
     while let digest = first.head.otherVariants.popLast() {
       guard var next = try? await load(key.variant(digest)) else {
         try await persistence?.remove(key.variant(digest))

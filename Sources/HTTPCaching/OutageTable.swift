@@ -3,12 +3,12 @@ import Foundation
 /// The servers and records whose requests have failed, and what they failed with.
 ///
 /// For a cache in front of a server that may be down: ask ``admit(_:isAwaited:at:)`` before a
-/// request is sent, and report each end to ``ended(_:with:at:jitter:)``.
+/// request is sent, and report each outcome to ``ended(_:with:at:jitter:)``.
 ///
-/// During an outage, one request at a time looks whether the server is back, and it is not retried:
-/// the first after a second, then twice as late each time, up to 30 seconds. Whoever has a stale
-/// value that may stand in for the failure gets it meanwhile. Whoever has none gets the error, for
-/// at most a second after it happened.
+/// During an outage, one request at a time checks whether the server is back, with exponential
+/// backoff from one second up to 30. It is not retried. Callers that accept a stale value on
+/// failure get it meanwhile. Callers without one get the error, for at most a second after it
+/// happened.
 ///
 /// A pure value, whose caller says the time. A connection that cannot be made or is lost is an
 /// outage of the server at once. A status or a timeout is one of the record, and one of the server
@@ -29,7 +29,7 @@ public struct OutageTable<Failure: Error>: Sendable {
     var nextProbe: Duration
     /// The number of requests that have failed since the outage began.
     var failedProbes = 0
-    /// The time at which the request that is under way began; `nil` if none is.
+    /// The time at which the request that is under way began; `nil` if no request is under way.
     var probeBegan: Duration?
 
     init(_ error: Failure, at now: Duration, jitter: Double) {
@@ -44,7 +44,7 @@ public struct OutageTable<Failure: Error>: Sendable {
       nextProbe = now + pause * (1 - 0.25 * jitter)
     }
 
-    /// A probe whose end nobody has reported does not keep the others away for ever.
+    /// A probe whose outcome was never reported does not block other probes for ever.
     func isProbed(at now: Duration) -> Bool { probeBegan.map { now < $0 + OutageLimits.longestPause } ?? false }
   }
 
@@ -67,10 +67,11 @@ public struct OutageTable<Failure: Error>: Sendable {
   /// A Boolean value that indicates whether no request has failed since the last success.
   public var isEmpty: Bool { outages.isEmpty && failuresInRow.isEmpty }
 
-  /// Returns the error of the outage that a record is part of; `nil` if there is none.
+  /// Returns the error of the outage that a record is part of; `nil` if its server is not known to
+  /// be down.
   public func error(of key: RecordKey) -> Failure? { place(of: key).flatMap { outages[$0]?.error } }
 
-  /// Returns `true` if the next request is due that looks whether the server is back.
+  /// Returns `true` if the next probe of the server is due.
   public func isProbeDue(for key: RecordKey, at now: Duration) -> Bool {
     guard let outage = place(of: key).flatMap({ outages[$0] }) else { return false }
     return now >= outage.nextProbe && !outage.isProbed(at: now)
@@ -80,7 +81,7 @@ public struct OutageTable<Failure: Error>: Sendable {
   ///
   /// - Parameters:
   ///   - key: The record that the request is for.
-  ///   - isAwaited: `true` if somebody waits for the response who has no fallback.
+  ///   - isAwaited: `true` if a caller without a fallback waits for the response.
   ///   - now: The time, from any start.
   public mutating func admit(_ key: RecordKey, isAwaited: Bool, at now: Duration) -> Admission {
     guard let place = place(of: key), var outage = outages[place] else { return .send }
@@ -96,11 +97,11 @@ public struct OutageTable<Failure: Error>: Sendable {
     return .sendOnce
   }
 
-  /// A change that listeners hear of.
+  /// A change that is reported.
   public enum Change: Sendable, Equatable {
     /// An outage has begun.
     case began
-    /// The outage has ended after so long.
+    /// The outage ended after this time.
     case ended(after: Duration)
   }
 
@@ -110,11 +111,11 @@ public struct OutageTable<Failure: Error>: Sendable {
     case answered
     /// There was no connection, it was lost, or the server answered with a failure that may pass.
     case failed(Failure, ofConnection: Bool)
-    /// The request was not sent, or nobody waited for its end.
+    /// The request was not sent, or its last waiter left.
     case unknown
   }
 
-  /// Notes the end of a request, after its retries.
+  /// Records the outcome of a request, after its retries.
   ///
   /// - Parameters:
   ///   - key: The record that the request was for.
@@ -163,7 +164,7 @@ public struct OutageTable<Failure: Error>: Sendable {
     return nil
   }
 
-  /// The outage of a server stands before that of a record.
+  /// The outage of a server takes precedence over the outage of a record.
   private func place(of key: RecordKey) -> Place? {
     if outages.isEmpty { return nil }
     let server = Place.server(Self.server(of: key))

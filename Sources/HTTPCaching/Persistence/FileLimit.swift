@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Limits the bytes and the count of a ``FilePersistence``, and removes files that a crash left.
+/// Limits the bytes and the number of a ``FilePersistence``, and removes files that a crash left.
 ///
 /// It counts saves. It lists the directory at the first save and when the sum may exceed the limit.
 /// Because other processes save too, it also does so after each sixteenth of the limit.

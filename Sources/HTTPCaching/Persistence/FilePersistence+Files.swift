@@ -115,7 +115,7 @@ final class FileNames: Sendable {
 
   static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".") && name.hasSuffix(".temporary") }
 
-  /// Returns whether the process that wrote this temporary file has ended.
+  /// Returns `true` if the process that wrote this temporary file has exited.
   static func isAbandoned(_ name: String) -> Bool {
     let parts = name.dropFirst().split(separator: "-")
     guard parts.count == 3, let process = Int32(parts[0]) else { return false }

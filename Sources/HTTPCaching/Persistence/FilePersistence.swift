@@ -9,11 +9,11 @@ import Synchronization
 ///
 /// A save writes a new file and renames it over the old one, so a reader sees the old or the new
 /// record, whole. For a record that cannot be read, ``load(_:)`` throws ``Record/Failure``. Such a
-/// record affects no other, and stays until something is saved under its key. All files and
-/// directories are for their owner alone.
+/// record affects no other, and stays until something is saved under its key. Only the owner may
+/// read and write the files and directories.
 ///
-/// The store removes only files that it named. If somebody deletes the directory, the store is
-/// empty, and the next save creates the directory again.
+/// The store removes only files that it named. If the directory is deleted, the store is empty, and
+/// the next save creates the directory again.
 ///
 /// Creating the object does no I/O. Failed system calls throw ``FilePersistence/Failure``.
 /// Cancellation stops only ``entries(in:url:)`` and ``verify()``; the other methods are short. The
@@ -42,14 +42,14 @@ public final class FilePersistence: Persistence {
   /// Creates a store in a directory.
   ///
   /// - Parameters:
-  ///   - directory: A file URL. The first save creates the directory and those above it, and so
-  ///     does the first URL with a secret.
+  ///   - directory: A file URL. The first save creates the directory and its parents, and so does
+  ///     the first URL with a secret.
   ///   - limit: The bytes that all records may take. Above the limit, the least recently used
   ///     records are removed, down to seven eighths of it. A record's use is noted at most once a
   ///     minute. In one process, only records being saved can exceed the limit; each further
   ///     process adds at most a sixteenth. A record that is larger than the limit is not saved. The
   ///     first save also removes temporary files that a crash left. Default: 256 MiB.
-  ///   - countLimit: The count of records, limited in the same way. Default: 50,000.
+  ///   - countLimit: The number of records, limited in the same way. Default: 50,000.
   ///   - synchronization: The events that a completed save survives. Default:
   ///     ``Synchronization/normal``.
   public convenience init(
@@ -72,7 +72,7 @@ public final class FilePersistence: Persistence {
     self.touchInterval = touchInterval
   }
 
-  /// Returns the record that was last saved under `key`, or `nil` if there is none.
+  /// Returns the record that was last saved under `key`, or `nil` if nothing is stored.
   ///
   /// - Throws: ``Record/Failure`` for a record that cannot be read; ``FilePersistence/Failure``.
   @concurrent public func load(_ key: RecordKey) async throws -> Record? {
@@ -100,7 +100,7 @@ public final class FilePersistence: Persistence {
     limit.saved(size, at: path, names, system)
   }
 
-  /// Removes the record of `key`. Nothing happens if there is none.
+  /// Removes the record of `key`. Does nothing if nothing is stored.
   ///
   /// - Throws: ``FilePersistence/Failure``.
   @concurrent public func remove(_ key: RecordKey) async throws {
@@ -127,7 +127,7 @@ public final class FilePersistence: Persistence {
     try synchronize(names.directory())
   }
 
-  /// Returns the stored records, without those that cannot be read.
+  /// Returns the stored records, except records that cannot be read.
   ///
   /// The method reads only heads. For one URL, it opens only records whose names match.
   ///
@@ -234,8 +234,8 @@ extension FilePersistence {
 }
 
 extension FilePersistence {
-  /// Reads every record whole and returns those that cannot be read, each with its file. Changes
-  /// nothing. A record that is removed meanwhile is skipped.
+  /// Reads every record whole and returns the unreadable ones, each with its file. Changes nothing.
+  /// A record that is removed meanwhile is skipped.
   ///
   /// ```swift
   /// for defect in try await persistence.verify() { print(defect) }
@@ -264,10 +264,10 @@ extension FilePersistence {
 }
 
 extension FilePersistence {
-  /// Returns the key in the file `secret.key` of the directory, and creates the file if there is
-  /// none.
+  /// Returns the key in the file `secret.key` of the directory, and creates the file if it does not
+  /// exist.
   ///
-  /// The file is for its owner alone. Neither eviction nor a removal deletes it, because another
+  /// Only the owner may read the file. Neither eviction nor a removal deletes it, because another
   /// process may have the key in memory. A file of another length is not a key, and is replaced.
   ///
   /// - Returns: The key, or `nil` if the file can be neither read nor created. For the effect, see
@@ -281,7 +281,7 @@ extension FilePersistence {
     }
   }
 
-  /// Returns the stored key, or `nil` if there is no file, or one of another length.
+  /// Returns the stored key, or `nil` if the file is missing or has another length.
   private func readSecretKey(_ path: String) throws(FilePersistence.Failure) -> RecordKey.SecretKey? {
     guard let file = try system.open(path) else { return nil }
     return RecordKey.SecretKey(bytes: try file.read(RecordKey.SecretKey.byteCount + 1))

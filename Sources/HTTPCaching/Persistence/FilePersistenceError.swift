@@ -41,7 +41,7 @@ extension FilePersistence.Failure: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// The remedy; `nil` where none is known.
+  /// The remedy; `nil` if no remedy is known.
   private var advice: String? {
     switch FileSystem.Cause(code) {
     case .full: "free some space, or give the store another directory"

@@ -19,7 +19,7 @@ import Foundation
 
 /// The size, type, permissions and modification time of a file.
 package struct FileStatus {
-  /// The identity of a file. It differs from that of a later file with the same name.
+  /// The identity of a file. A later file with the same name has a different identity.
   package struct Identity: Equatable {
     var device: UInt64
     var number: UInt64

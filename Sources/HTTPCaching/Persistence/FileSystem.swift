@@ -30,8 +30,8 @@ package struct FileSystem: Sendable {
 
   package init(fault: (@Sendable (FilePersistence.Failure.Operation, String) -> Fault?)? = nil) { self.fault = fault }
 
-  /// Opens a file for reading, and for writing if `writes` is `true`. Returns `nil` if there is
-  /// none.
+  /// Opens a file for reading, and for writing if `writes` is `true`. Returns `nil` if it does not
+  /// exist.
   ///
   /// - Parameter appends: A Boolean value that indicates whether every write goes to the end of the
   ///   file.
@@ -88,8 +88,8 @@ package struct FileSystem: Sendable {
     }
   }
 
-  /// Creates a directory and those above it, for the owner alone. An existing directory, or a link
-  /// to one, is left unchanged.
+  /// Creates a directory and its parents, accessible only to the owner. An existing directory, or a
+  /// link to one, is left unchanged.
   ///
   /// - Parameters:
   ///   - path: The path of the directory.
@@ -135,7 +135,7 @@ package struct FileSystem: Sendable {
     try directory.synchronize()
   }
 
-  /// Returns the status of a file, or `nil` if there is none. For a link, it is the link's own
+  /// Returns the status of a file, or `nil` if it does not exist. For a link, it is the link's own
   /// status, or its target's if `followsLink` is `true`.
   package func inspect(_ path: String, followsLink: Bool = false) throws(FilePersistence.Failure) -> FileStatus? {
     var status = stat()
@@ -220,7 +220,7 @@ package struct FileSystem: Sendable {
   }
 }
 
-/// An open file. Its descriptor is closed when the value ends.
+/// An open file. Its descriptor is closed with the value.
 package struct OpenFile: ~Copyable {
   /// The file descriptor; negative once it is closed.
   package fileprivate(set) var descriptor: Int32
@@ -250,7 +250,7 @@ package struct OpenFile: ~Copyable {
     return count
   }
 
-  /// Reads the next `count` bytes, or those up to the end of the file.
+  /// Reads the next `count` bytes, or up to the end of the file.
   func read(_ count: Int) throws(FilePersistence.Failure) -> [UInt8] {
     var result: Result<Int, FilePersistence.Failure> = .success(0)
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -264,7 +264,7 @@ package struct OpenFile: ~Copyable {
     return bytes
   }
 
-  /// Reads `count` bytes that begin at `offset`, or those up to the end of the file.
+  /// Reads `count` bytes from `offset` on, or up to the end of the file.
   package func read(_ count: Int, at offset: Int) throws(FilePersistence.Failure) -> [UInt8] {
     _ = try system.call(.read, path) { _ in Int(lseek(descriptor, off_t(offset), SEEK_SET)) }
     return try read(count)
@@ -275,7 +275,7 @@ package struct OpenFile: ~Copyable {
     _ = try system.call(.truncate, path) { _ in Int(ftruncate(descriptor, off_t(count))) }
   }
 
-  /// Acquires the lock of the file, which ends when the file is closed. Does not wait.
+  /// Acquires the lock of the file, which is released when the file is closed. Does not wait.
   ///
   /// - Returns: `false` if another open file has the lock, in this process or in another.
   package func lock() throws(FilePersistence.Failure) -> Bool {
@@ -338,7 +338,7 @@ extension FileSystem {
 
   static var processID: Int32 { getpid() }
 
-  /// Returns whether a process has ended. A process of another user counts as running.
+  /// Returns `true` if a process has exited. A process of another user counts as running.
   static func isGone(process: Int32) -> Bool { process > 0 && kill(process, 0) != 0 && errno == ESRCH }
 
   static func text(of code: Int32) -> String { String(cString: strerror(code)) }

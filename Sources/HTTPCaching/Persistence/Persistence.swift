@@ -10,21 +10,21 @@ import Synchronization
 /// It stores the record's ``Record/Head/identity`` unchanged, and refuses a record whose identity
 /// is not the key's.
 public protocol Persistence: Sendable {
-  /// Returns the record that was last saved under `key`, whole, or `nil` if there is none.
+  /// Returns the record that was last saved under `key`, whole, or `nil` if nothing is stored.
   ///
   /// - Throws: An error if the record cannot be read. The cache and the flows treat it as a miss.
   func load(_ key: RecordKey) async throws -> Record?
 
   /// Saves `record` in place of an earlier one.
   ///
-  /// When the method returns, the record survives the end of the process. When it throws, the
-  /// earlier record is unchanged.
+  /// When the method returns, the record survives the process. When it throws, the earlier record
+  /// is unchanged.
   ///
   /// - Throws: ``Record/Failure/wrongKey`` if the record belongs to another key; an error if the
   ///   record cannot be saved.
   func save(_ record: Record, for key: RecordKey) async throws
 
-  /// Removes the record of `key`. Nothing happens if there is none.
+  /// Removes the record of `key`. Does nothing if nothing is stored.
   func remove(_ key: RecordKey) async throws
 
   /// Removes every record of `scope`, or of every scope if `scope` is `nil`.
@@ -67,7 +67,7 @@ extension Persistence {
 public final class MemoryPersistence: Persistence {
   fileprivate struct Stored {
     var record: Record
-    /// The count of uses when it was used last.
+    /// The number of uses when it was used last.
     var lastUse: UInt64
     let size: Int
 
@@ -94,12 +94,12 @@ public final class MemoryPersistence: Persistence {
   /// Creates an empty store.
   ///
   /// - Parameter limit: The most bytes of memory that the records take, as ``size`` counts them.
-  ///   Beyond it, those that were used least recently are removed, and a record that alone is
-  ///   larger is not stored. Default: `nil`, for no limit.
+  ///   Beyond it, the least recently used records are removed. A record that exceeds the limit by
+  ///   itself is not stored. Default: `nil`, for no limit.
   public init(limit: Int? = nil) { self.limit = limit }
 
-  /// The bytes of memory that the records take, approximately: their bodies, fields and URLs, and
-  /// what holds them.
+  /// The bytes of memory that the records take, approximately: their bodies, fields and URLs, with
+  /// overhead.
   public var size: Int { contents.withLock(\.size) }
 
   /// Returns the record that was last saved under `key`. Never throws.
@@ -140,8 +140,8 @@ public final class MemoryPersistence: Persistence {
     }
   }
 
-  /// Returns the stored records, sorted by ``RecordKey/identity``. The size of an entry is that of
-  /// the body alone. Never throws.
+  /// Returns the stored records, sorted by ``RecordKey/identity``. The size of an entry counts only
+  /// its body. Never throws.
   public func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     let stored = contents.withLock { contents in
       contents.records.filter { key, _ in
@@ -158,11 +158,11 @@ public final class MemoryPersistence: Persistence {
 }
 
 extension MemoryPersistence.Contents {
-  /// Removes what was used least recently, until an eighth of the limit is free: sorting all of
-  /// them is then rare.
+  /// Removes the least recently used records, until an eighth of the limit is free, so that sorting
+  /// all of them is rare.
   fileprivate mutating func evict(to limit: Int) {
     let aim = limit - limit / 8
-    // One that is larger than all that may be kept would remove everything else.
+    // A record above the limit would evict everything else.
     for (key, stored) in records where stored.size > limit {
       records[key] = nil
       size -= stored.size

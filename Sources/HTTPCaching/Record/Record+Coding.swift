@@ -70,7 +70,7 @@ package enum RecordCodec {
   /// - Throws: ``Record/Failure``.
   package static func layout(of bytes: [UInt8], count: Int) throws(Record.Failure) -> Layout {
     var reader = RecordReader(bytes, bytes.indices)
-    guard try reader.word() == magic else { throw .corrupt("its first bytes are not those of a record") }
+    guard try reader.word() == magic else { throw .corrupt("it does not start like a record") }
     _ = try reader.word()
     let format = try reader.word()
     guard format <= formatVersion else { throw .newerFormat(format) }
@@ -110,7 +110,7 @@ package enum RecordCodec {
   package static func decode(head: Data, body: Data) throws(Record.Failure) -> Record {
     let bytes = [UInt8](head)
     let layout = try layout(of: bytes, count: bytes.count + body.count)
-    guard layout.bodyOffset == bytes.count else { throw .corrupt("the head has another length than it says") }
+    guard layout.bodyOffset == bytes.count else { throw .corrupt("the head differs from its stated length") }
     let head = try decodeHead(bytes, layout)
     try check(body: body, layout)
     return Record(head: head, body: body)
@@ -299,7 +299,7 @@ package struct RecordReader {
     let range = try read(count())
     let text = bytes.withUnsafeBufferPointer { bytes -> String? in
       let content = UnsafeBufferPointer(rebasing: bytes[range])
-      // A loop of its own: a closure for each byte takes four times as long.
+      // A separate loop: a closure for each byte takes four times as long.
       for byte in content where byte &- 0x20 > 0x5E { return nil }
       guard content.first != 0x20, content.last != 0x20 else { return nil }
       return String(decoding: content, as: UTF8.self)

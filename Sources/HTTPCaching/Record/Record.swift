@@ -77,7 +77,7 @@ extension Record.Head {
 extension Record {
   /// The request's fields that a response varies on, as a digest (RFC 9111 §4.1).
   public struct Variant: Sendable, Hashable {
-    /// The names in `Vary`, lower-cased and sorted; `*` alone where no request can match.
+    /// The names in `Vary`, lower-cased and sorted; only `*` if no request can match.
     public let names: [String]
     /// The SHA-256 of the named fields' values in the original request, in lower-case hexadecimal.
     public let digest: String
@@ -176,7 +176,7 @@ extension Record {
   /// An error of a record that cannot be read or stored. On a load, the cache and the flows treat
   /// it as a miss.
   @nonexhaustive public enum Failure: Error, Sendable, Hashable {
-    /// The bytes end before the record does, or there are none.
+    /// The bytes stop before the record is complete, or are empty.
     case truncated
     /// The bytes were damaged or are not a record's. The text describes the damage.
     case corrupt(String)

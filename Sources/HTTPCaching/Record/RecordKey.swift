@@ -137,8 +137,8 @@ extension RecordKey {
       self.init(identity, parts.scope, parts.method, urlStart: UInt32(url.lowerBound), urlEnd: UInt32(url.upperBound))
     }
 
-    /// Creates storage for another identity that begins like that of `other`, at least up to the
-    /// end of its URL.
+    /// Creates storage for another identity that shares a prefix with the identity of `other`, at
+    /// least up to the end of its URL.
     convenience init(_ identity: String, like other: Storage) {
       self.init(identity, other.scope, other.method, urlStart: other.urlStart, urlEnd: other.urlEnd)
     }

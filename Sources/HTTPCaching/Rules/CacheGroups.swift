@@ -29,7 +29,7 @@ package enum CacheGroups {
     return names(in: response.headerFields, invalidation)
   }
 
-  /// Returns the string at the beginning of a list's member; `nil` if the member is no string.
+  /// Returns the string at the beginning of a list's member; `nil` if the member is not a string.
   private static func string(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
     guard bytes.first == UInt8(ascii: "\"") else { return nil }
     var text: [UInt8] = []
@@ -63,11 +63,11 @@ package enum CacheGroups {
 extension Record.Head {
   /// The groups that the response belongs to (RFC 9875).
   ///
-  /// They come from `Cache-Groups`: the server's groups, and those that the program gave the
+  /// They come from `Cache-Groups`: the server's groups, and the groups that the app gave the
   /// resource.
   public var groups: Set<String> { CacheGroups.names(in: fields, CacheGroups.members) }
 
-  /// Adds the program's groups to those of the server. They are stored as the server's are, in
+  /// Adds the program's groups to the server's. They are stored as the server's are, in
   /// `Cache-Groups`. A name that cannot stand there is left out.
   package mutating func join(_ groups: Set<String>) {
     guard !groups.isEmpty else { return }

@@ -64,7 +64,7 @@ extension HTTPFields {
   /// Returns the element that begins at `start`, and moves `start` behind the comma after it, or
   /// beyond the end.
   ///
-  /// A function of its own, since the compiler makes the caller anew for each `body`.
+  /// A separate function, since the compiler makes the caller again for each `body`.
   @inline(never) private static func nextElement(
     of line: UnsafeBufferPointer<UInt8>, from start: inout Int
   ) -> UnsafeBufferPointer<UInt8> {

@@ -38,7 +38,7 @@ package struct Freshness: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - head: The head of the stored record.
-  ///   - control: The directives that concern the cache. Default: those for a private cache.
+  ///   - control: The directives that concern the cache. Default: the rules for a private cache.
   package init(_ head: Record.Head, _ control: CacheControl? = nil) {
     let control = control ?? CacheControl(head.fields)
     let delay = max(0, head.receivedAt.timeIntervalSince(head.requestedAt))
@@ -75,7 +75,7 @@ package struct Freshness: Sendable, Hashable {
   /// Returns the status of the copy at `now`, or `nil` if the copy must not be stored at all.
   ///
   /// - Parameters:
-  ///   - now: The present time of the wall clock.
+  ///   - now: The current time of the wall clock.
   ///   - setBack: The seconds by which the wall clock was set back since, as far as this process
   ///     has seen.
   ///   - freshFor: The lifetime in seconds that the resource sets. It takes precedence over the

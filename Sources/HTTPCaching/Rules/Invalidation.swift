@@ -47,7 +47,7 @@ package enum Invalidation {
     return rest.hasPrefix("/") ? "\(origin.scheme)://\(origin.authority)\(rest)" : nil
   }
 
-  /// Returns the URLs that a request and its response make stale: the request's own, and those that
+  /// Returns the URLs that a request and its response make stale: its own URL, and the URLs that
   /// the response names.
   package static func urls(of request: HTTPRequest, _ response: HTTPResponse) -> [String] {
     guard isCaused(by: request.method, response), let url = request.url, let origin = WebOrigin(url),

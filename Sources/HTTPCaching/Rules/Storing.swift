@@ -2,8 +2,8 @@ package import Foundation
 package import HTTPTypes
 
 extension Record.Head {
-  /// A Boolean value that indicates whether the body is a whole model: a success that is no part or
-  /// difference of one (RFC 9110 §15.3.7, RFC 3229 §10.4.1).
+  /// A Boolean value that indicates whether the body is a whole model: a success that is neither a
+  /// part of a model nor a difference (RFC 9110 §15.3.7, RFC 3229 §10.4.1).
   package var isModel: Bool { status.kind == .successful && !UnkeyedInput.isAnswered(by: status) }
 
   /// A Boolean value that indicates whether a model layer stores the record: a success that allows
@@ -23,9 +23,9 @@ extension CacheControl {
     Array(200...205) + [300, 301, 302, 303, 307, 308] + Array(400...417) + [421, 422, 426] + Array(500...505))
 }
 
-/// The fields of a response that are stored, and those that a later response updates.
+/// The fields of a response that are stored, and the fields that a later response updates.
 package enum StoredFields {
-  /// Returns the fields without those of the connection (RFC 9111 §3.1) and without secrets.
+  /// Returns the fields without connection fields (RFC 9111 §3.1) and secrets.
   package static func of(_ fields: HTTPFields, keepsCookies: Bool) -> HTTPFields {
     let always = keepsCookies ? unstoredButCookies : unstored
     var named: Set<HTTPField.Name> = []
@@ -75,14 +75,14 @@ extension HTTPCache {
     /// The server confirmed another representation than the stored one. It is to be asked once
     /// more, without validators: nothing stored answers the request (RFC 9111 §4.3.4).
     case mismatched
-    /// The server sent a response of its own.
+    /// The server sent a new response.
     case received(Record)
   }
 
   /// Returns `request` with the validators of `stored`, so that the server can answer with a 304
   /// (RFC 9111 §4.3.1).
   ///
-  /// A request with conditions of its own is returned unchanged. So is a request whose method is
+  /// A request that already has conditions is returned unchanged. So is a request whose method is
   /// neither GET, HEAD nor QUERY (RFC 10008 §2.6): for such a method, a matching validator means
   /// 412 (RFC 9110 §13.1.2, §13.1.3).
   ///
@@ -140,7 +140,7 @@ extension Record.Head {
     for name in Set(fields.map(\.name)).subtracting(StoredFields.ofBody) {
       head.fields[fields: name] = fields[fields: name]
     }
-    // The stored bytes are still in the charset of their own response.
+    // The stored bytes are still in the charset of the response that brought them.
     if ContentType.charset(of: head.fields[.contentType]) != ContentType.charset(of: self.fields[.contentType]) {
       head.fields[fields: .contentType] = self.fields[fields: .contentType]
     }

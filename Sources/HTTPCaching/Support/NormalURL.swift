@@ -2,8 +2,8 @@
 ///
 /// Scheme and host are in lower case, a default port is left out, and an empty path is `/`. An
 /// unreserved character stands for its percent-encoding, and the other encodings have digits in
-/// upper case. Control characters are encoded, so that the text fits on one line. What is sent to a
-/// server keeps its own spelling.
+/// upper case. Control characters are encoded, so that the text fits on one line. The URL that is
+/// sent to a server keeps its spelling.
 package enum NormalURL {
   /// Returns the spelling of `url`, which has the same spelling itself.
   package static func spelling(of url: String) -> String {
@@ -37,7 +37,8 @@ package enum NormalURL {
 
   private static func append(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, to out: inout [UInt8]) {
     var index = bytes.startIndex
-    // A `%` that begins no encoding must not begin one in the spelling, or that had another one.
+    // A `%` that is not part of an encoding must not become part of one, or the spelling would not
+    // be stable.
     var bare = Int.min / 2
     while index < bytes.endIndex {
       let byte = bytes[index]

@@ -36,8 +36,8 @@ extension RecordKey.SecretKey: CustomStringConvertible, CustomDebugStringConvert
 /// Digests the secrets of one store's keys and records under the store's ``RecordKey/SecretKey``.
 ///
 /// Equal secrets of one store have equal digests. So a request finds its record again, and requests
-/// with different secrets do not share one. Without the key, nobody can look up a short password by
-/// its digest.
+/// with different secrets never share one. Without the key, an attacker cannot find a short
+/// password from its digest.
 package final class SecretDigests: Sendable {
   /// The prefix of a digest's text. 64 lower-case hexadecimal digits follow.
   static let prefix = "hmac-"

@@ -39,7 +39,7 @@ import Testing
     #expect(CacheGroups.invalidated(by: HTTPResponse(status: .forbidden, headerFields: fields), to: .post).isEmpty)
   }
 
-  @Test func `keys are found by group, of the origin alone, whether the store lists groups or not`() async throws {
+  @Test func `keys are found by group, only of the origin, whether the store lists groups or not`() async throws {
     for persistence in [MemoryPersistence(), UnlistedGroups()] as [any Persistence] {
       let cache = HTTPCache(persistence: persistence)
       let urls = ["https://a.example/1", "https://a.example/2", "https://b.example/1"]

@@ -34,21 +34,21 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     try await cache.lookUp(key, for: [.acceptLanguage: language])
   }
 
-  @Test func `are stored beside each other, each for its own request`() async throws {
+  @Test func `variants of one URL are stored beside each other, each for its own request`() async throws {
     for language in ["de", "fr", "en"] { try await store(language) }
     for language in ["de", "fr", "en"] { #expect(text(try await find(language)) == language) }
     #expect(try await find("it") == nil)
     #expect(try await cache.lookUp(key) == nil)
   }
 
-  @Test func `are known by the key that they are variants of`() async throws {
+  @Test func `variants of one URL are known by the key that they are variants of`() async throws {
     for language in ["de", "fr"] { try await store(language) }
     #expect(try await find("fr")?.head.identity == key.identity)
     #expect(try await cache.keys(of: key.url, in: "alice") == [key])
     #expect(try await persistence.entries(in: "alice", url: key.url).count == 2)
   }
 
-  @Test func `are renewed in their own place`() async throws {
+  @Test func `variants of one URL are renewed in their own place`() async throws {
     for language in ["de", "fr"] { try await store(language) }
     for (language, body) in [("de", "neu"), ("fr", "nouveau")] {
       try await cache.store(
@@ -58,13 +58,13 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     #expect(text(try await find("fr")) == "nouveau")
   }
 
-  @Test func `are invalidated together`() async throws {
+  @Test func `variants of one URL are invalidated together`() async throws {
     for language in ["de", "fr"] { try await store(language) }
     try await cache.invalidate(key, at: time.addingTimeInterval(5))
     for language in ["de", "fr"] { #expect(try await find(language)?.head.invalidatedAt != nil) }
   }
 
-  @Test func `are removed together, and none is left behind`() async throws {
+  @Test func `variants are removed together`() async throws {
     for language in ["de", "fr", "en"] { try await store(language) }
     try await cache.remove(key)
     #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
@@ -81,18 +81,18 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     #expect(try await cache.lookUp(key, for: request(0xF6)) == nil)
   }
 
-  @Test func `leave nothing behind when they are removed after one that does not vary`() async throws {
+  @Test func `variants leave nothing behind when they are removed after a response that does not vary`() async throws {
     for language in ["de", "fr"] { try await store(language) }
     try await cache.store(record("X: y", "all"), for: key)
     try await cache.remove(key)
     #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
   }
 
-  @Test func `are all invalidated though one cannot be read`() async throws {
+  @Test func `variants of one URL are all invalidated though one cannot be read`() async throws {
     for language in ["de", "fr", "en"] { try await store(language) }
     let faulty = FaultyPersistence(persistence)
     let cache = HTTPCache(persistence: faulty)
-    // The first to be loaded is the one that names the others.
+    // The first load is the record that names the others.
     let gate = faulty.hold(.load)
     async let invalidated: Void = cache.invalidate(key, at: time)
     try await gate.reached()
@@ -104,7 +104,7 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     #expect(try await find("en")?.head.invalidatedAt == time)
   }
 
-  @Test func `make way for a response that does not vary`() async throws {
+  @Test func `variants of one URL make way for a response that does not vary`() async throws {
     for language in ["de", "fr"] { try await store(language) }
     try await cache.store(record("X: y", "all"), for: key)
     for language in ["de", "fr"] { #expect(text(try await find(language)) == "all") }
@@ -112,14 +112,14 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     #expect(try await find("fr") == nil)
   }
 
-  @Test func `make way for one that varies on something else`() async throws {
+  @Test func `variants make way for a response that varies on something else`() async throws {
     for language in ["de", "fr"] { try await store(language) }
     try await cache.store(record("Vary: Accept", "other", request: [.accept: "a"]), for: key)
     #expect(try await find("fr") == nil)
     #expect(text(try await cache.lookUp(key, for: [.accept: "a", .acceptLanguage: "fr"])) == "other")
   }
 
-  @Test func `are kept to a number, the oldest goes`() async throws {
+  @Test func `variants of one URL are kept to a number, the oldest goes`() async throws {
     for index in 0...(HTTPCache.variantLimit + 1) { try await store("\(index)") }
     #expect(try await persistence.entries(in: nil, url: nil).count == HTTPCache.variantLimit + 1)
     #expect(try await find("1") == nil)
@@ -127,14 +127,14 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     #expect(text(try await find("\(HTTPCache.variantLimit + 1)")) == "\(HTTPCache.variantLimit + 1)")
   }
 
-  @Test func `survive being written and read as bytes`() throws {
+  @Test func `variants of one URL survive being written and read as bytes`() throws {
     var stored = record("Vary: Accept", "a", request: [.accept: "a"])
     stored.head.otherVariants = ["00ff", "11"]
     let bytes = RecordCodec.encodeHead(of: stored) + Array(stored.body)
     #expect(try RecordCodec.decode(bytes) == stored)
   }
 
-  @Test func `have keys whose text leads back to them`() throws {
+  @Test func `variants of one URL have keys whose text leads back to them`() throws {
     let variant = key.variant("00ff")
     #expect(variant != key && variant.url == key.url && variant.scope == key.scope)
     #expect(variant.base == key && key.base == key)

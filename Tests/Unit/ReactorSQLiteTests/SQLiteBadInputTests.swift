@@ -19,7 +19,7 @@
       ("head = CAST(replace(head, 'json', 'text') AS BLOB)", .corrupt("the head's checksum is wrong")),
       (
         "head = CAST('not a record, however long it may be: fifty bytes!' AS BLOB)",
-        .corrupt("its first bytes are not those of a record")
+        .corrupt("it does not start like a record")
       ),
       ("head = 7", .corrupt("a column of its row does not contain bytes")),
       ("body = 7", .corrupt("a column of its row does not contain bytes")),

@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `what was used last is evicted last`() async throws {
+  @Test func `the last used record is evicted last`() async throws {
     try await withTemporaryDirectory { directory in
       let persistence = FilePersistence(directory: directory, countLimit: 8, system: FileSystem(), touchInterval: 0)
       let keys = keys(9)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func `what was saved by a clock that was ahead goes first`() async throws {
+  @Test func `a record that was saved by a clock ahead is evicted first`() async throws {
     try await withTemporaryDirectory { directory in
       let keys = keys(103)
       let ahead = FilePersistence(directory: directory, countLimit: 64)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `what another instance saved counts too`() async throws {
+  @Test func `records that another instance saved count too`() async throws {
     try await withTemporaryDirectory { directory in
       let (one, two) = (
         FilePersistence(directory: directory, limit: 16_000), FilePersistence(directory: directory, limit: 16_000)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `what a crash left is removed, what is being written is not`() async throws {
+  @Test func `leftovers of a crash are removed, and a file being written is not`() async throws {
     try await withTemporaryDirectory { directory in
       let key = RecordKey.sample()
       try await FilePersistence(directory: directory).save(.sample(key), for: key)

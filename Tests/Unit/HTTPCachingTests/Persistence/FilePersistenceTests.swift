@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `files and directories are for their owner alone`() async throws {
+  @Test func `only the owner may read files and directories`() async throws {
     try await withTemporaryDirectory { directory in
       let nested = directory.appending(path: "a/b")
       try await FilePersistence(directory: nested).save(.sample(key), for: key)
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `removing everything leaves files of others alone`() async throws {
+  @Test func `removing everything leaves other programs' files in place`() async throws {
     try await withTemporaryDirectory { directory in
       let persistence = FilePersistence(directory: directory)
       try await persistence.save(.sample(key), for: key)

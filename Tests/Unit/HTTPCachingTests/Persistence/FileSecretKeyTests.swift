@@ -9,7 +9,7 @@ import Testing
   private func file(_ directory: URL) -> URL { directory.appending(path: "secret.key") }
 
   @Test(arguments: [FilePersistence.Synchronization.normal, .full])
-  func `is in a file for its owner alone, and beside it is nothing`(
+  func `the key is the only file beside the records, readable only by its owner`(
     _ synchronization: FilePersistence.Synchronization
   ) async throws {
     try await withTemporaryDirectory { directory in
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `is another in another store`() async {
+  @Test func `a file persistence's secret key is another in another store`() async {
     await withTemporaryDirectory { directory in
       let keys = ["a", "b"].map { FilePersistence(directory: directory.appending(path: $0)).secretKey() }
       #expect(keys[0] != nil && keys[1] != nil && keys[0] != keys[1])
@@ -31,7 +31,7 @@ import Testing
   }
 
   /// Both have found no file, and the other has made its own before this one gets to.
-  @Test func `is that of the process that was first`() async {
+  @Test func `the first process's key is used by all`() async {
     await withTemporaryDirectory { directory in
       let other = FilePersistence(directory: directory)
       let first = Mutex<RecordKey.SecretKey?>(nil)
@@ -57,7 +57,7 @@ import Testing
 
   /// After any failure, the next process finds a whole key or none, never half of one.
   @Test(arguments: [ENOSPC, EIO, EROFS], [FilePersistence.Synchronization.normal, .full])
-  func `is whole or not there, whichever call fails`(
+  func `a file persistence's secret key is whole or not there, whichever call fails`(
     _ code: Int32, _ synchronization: FilePersistence.Synchronization
   ) async throws {
     var index = 0
@@ -65,7 +65,7 @@ import Testing
     #expect(index > 8)
   }
 
-  @Test func `is not evicted, listed, verified or removed`() async throws {
+  @Test func `a file persistence's secret key is not evicted, listed, verified or removed`() async throws {
     try await withTemporaryDirectory { directory in
       let persistence = FilePersistence(directory: directory, countLimit: 2)
       let key = persistence.secretKey()
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `leaves no temporary file where a crash was`() async throws {
+  @Test func `a file persistence's secret key leaves no temporary file where a crash was`() async throws {
     try await withTemporaryDirectory { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       // Of a process that is gone.
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `is none where the directory is none`() {
+  @Test func `a store without a directory has no key`() {
     #expect(FilePersistence(directory: URL(filePath: "/dev/null/a")).secretKey() == nil)
   }
 

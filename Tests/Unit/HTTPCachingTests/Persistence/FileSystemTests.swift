@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPCaching
 
 @Suite struct `A directory that is made` {
-  @Test func `is not left behind where its name could not be synchronised`() async throws {
+  @Test func `a directory that is made is not left behind where its name could not be synchronised`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.path(percentEncoded: false)
       let system = FileSystem { operation, _ in operation == .synchronize ? .error(EIO) : nil }
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [(FilePersistence.Failure.Operation.open, EACCES), (.synchronize, EINVAL), (.synchronize, ENOTSUP)])
-  func `stays where nobody could synchronise its name`(
+  func `a directory stays whose name could not be synchronised`(
     _ operation: FilePersistence.Failure.Operation, _ code: Int32
   ) async throws {
     try await withTemporaryDirectory { directory in
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `may be a link to one, and no file`() async throws {
+  @Test func `a directory that is made may be a link to one, and no file`() async throws {
     try await withTemporaryDirectory { directory in
       let (there, link) = (directory.appending(path: "there"), directory.appending(path: "link"))
       let system = FileSystem()

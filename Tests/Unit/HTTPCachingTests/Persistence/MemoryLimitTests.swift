@@ -22,18 +22,18 @@ struct MemoryLimitTests {
     return store.size
   }
 
-  @Test func `fields and URLs count, and not the bodies alone`() async throws {
+  @Test func `fields and URLs count, not only the bodies`() async throws {
     let small = try await size(of: record(key(1), bytes: 0), key(1))
     #expect(small > 350)
     #expect(try await size(of: record(key(1), bytes: 1_000), key(1)) == small + 1_000)
     let long = RecordKey(method: .get, url: key(1).url + String(repeating: "1", count: 1_000), scope: .shared)
     #expect(try await size(of: record(long, bytes: 0), long) == small + 1_000)
-    // A field takes 120 bytes, and each of its own twice.
+    // A field takes 120 bytes, plus twice its own bytes.
     let fields: HTTPFields = [.eTag: String(repeating: "1", count: 1_000)]
     #expect(try await size(of: record(key(1), bytes: 0, fields: fields), key(1)) == small + 120 + 2 * 1_004)
   }
 
-  @Test func `what was used least recently makes room`() async throws {
+  @Test func `the least recently used record makes room`() async throws {
     let each = try await size(of: record(key(0), bytes: 1_000), key(0))
     let store = MemoryPersistence(limit: 8 * each)
     for number in 0..<8 { try await store.save(record(key(number), bytes: 1_000), for: key(number)) }
@@ -53,7 +53,7 @@ struct MemoryLimitTests {
     #expect(try await store.load(key(0)) != nil)
   }
 
-  @Test func `the size is that of what is there`() async throws {
+  @Test func `the size is the sum of what is stored`() async throws {
     let each = try await size(of: record(key(0, scope: "a"), bytes: 200), key(0, scope: "a"))
     let store = MemoryPersistence(limit: 100_000)
     for scope in ["a", "b"] as [Scope] {

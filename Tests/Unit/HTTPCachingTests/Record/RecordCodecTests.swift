@@ -103,9 +103,9 @@ import Testing
     #expect(throws: Record.Failure.newerFormat(2)) { try RecordCodec.decode(bytes + [1, 2, 3]) }
   }
 
-  @Test func `what is no record says so`() {
+  @Test func `bytes that are not a record are an error that says so`() {
     for text in ["{\"json\": true}", String(repeating: "\0", count: 100)] {
-      #expect(throws: Record.Failure.corrupt("its first bytes are not those of a record")) {
+      #expect(throws: Record.Failure.corrupt("it does not start like a record")) {
         try RecordCodec.decode(Array(text.utf8))
       }
     }

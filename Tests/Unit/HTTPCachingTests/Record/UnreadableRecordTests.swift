@@ -25,7 +25,7 @@ import Testing
     ("of zero bytes", .truncated, { _ in Data() }),
     ("without its last byte", .truncated, { $0.dropLast() }),
     ("with a byte too many", .corrupt("1 bytes follow its end"), { $0 + [0] }),
-    ("of text", .corrupt("its first bytes are not those of a record"), { _ in Data("not a record".utf8) }),
+    ("of text", .corrupt("it does not start like a record"), { _ in Data("not a record".utf8) }),
     (
       "of a newer format", .newerFormat(7),
       {

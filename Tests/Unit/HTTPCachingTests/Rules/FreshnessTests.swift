@@ -101,7 +101,7 @@ extension Freshness {
     if until > 0 { #expect(freshness.at(until - 0.01)?.isFresh == true) }
   }
 
-  @Test func `from when it was asked for, where the response has no Age`() {
+  @Test func `from when it was requested, where the response has no Age`() {
     #expect(freshness(took: 60).at(39)?.isFresh == true)
     #expect(freshness(took: 60).at(40)?.isFresh == false)
   }
@@ -112,14 +112,14 @@ extension Freshness {
     #expect(freshness.at(90)?.isFresh == false)
   }
 
-  @Test func `by its time alone, where it was written locally`() {
+  @Test func `a locally written copy is fresh by its time`() {
     let freshness = freshness("no-store, max-age=500", localModel: "Note")
     #expect(freshness.at(99)?.isFresh == true)
     #expect(freshness.at(100)?.isFresh == false)
     #expect(freshness.at(100)?.allowsStale == true)
   }
 
-  @Test func `by its time alone, where it has no exchange`() {
+  @Test func `a copy without an exchange is fresh by its time`() {
     let freshness = Freshness(since: Date(timeIntervalSince1970: 1_000))
     #expect(freshness.at(99)?.isFresh == true)
     #expect(freshness.at(100)?.isFresh == false)
@@ -128,7 +128,7 @@ extension Freshness {
 
 @Suite struct `A copy that may not be kept` {
   @Test(arguments: ["no-store", "No-Store", "max-age=50, no-store", "no-store=\"x\""])
-  func `stands nowhere`(cacheControl: String) {
+  func `a copy that may not be kept stands nowhere`(cacheControl: String) {
     #expect(freshness(cacheControl).at(0) == nil)
     #expect(freshness(cacheControl).at(0, freshFor: .seconds(50)) == nil)
   }
@@ -153,32 +153,32 @@ extension Freshness {
 
 @Suite struct `The window of stale-if-error` {
   @Test(arguments: [(age: 100.0, isWithin: true), (age: 129.9, isWithin: true), (age: 130.0, isWithin: false)])
-  func `begins when the copy is stale`(age: Double, isWithin: Bool) {
+  func `the window of stale-if-error begins when the copy is stale`(age: Double, isWithin: Bool) {
     #expect(freshness().at(age, staleIfError: .seconds(30))?.isWithinStaleIfError == isWithin)
   }
 
-  @Test func `is the server's before the configuration's`() {
+  @Test func `the window of stale-if-error is the server's before the configuration's`() {
     #expect(freshness("stale-if-error=60").at(150, staleIfError: .seconds(30))?.isWithinStaleIfError == true)
     #expect(freshness("stale-if-error=0").at(110, staleIfError: .seconds(30))?.isWithinStaleIfError == false)
   }
 
-  @Test func `is nothing by default`() {
+  @Test func `the window of stale-if-error is nothing by default`() {
     #expect(freshness().at(100)?.isWithinStaleIfError == false)
   }
 
-  @Test func `has no end where it is never`() {
+  @Test func `the window of stale-if-error has no end where it is never`() {
     #expect(freshness().at(1e12, staleIfError: .never)?.isWithinStaleIfError == true)
   }
 
-  @Test func `is closed to a record from the future`() {
+  @Test func `the window of stale-if-error is closed to a record from the future`() {
     #expect(freshness().at(-1, staleIfError: .never)?.isWithinStaleIfError == false)
   }
 
-  @Test func `counts from an invalidation`() {
+  @Test func `the window of stale-if-error counts from an invalidation`() {
     let freshness = freshness(invalidatedAt: 10)
     #expect(freshness.at(39, staleIfError: .seconds(30))?.isWithinStaleIfError == true)
     #expect(freshness.at(40, staleIfError: .seconds(30))?.isWithinStaleIfError == false)
-    // The clock was set back to before that: nobody knows how long ago it was.
+    // The clock was set back to before that: its age is unknown.
     #expect(freshness.at(9, staleIfError: .seconds(30))?.isWithinStaleIfError == false)
     #expect(freshness.at(9)?.isWithinStaleIfError == false)
   }
@@ -186,16 +186,16 @@ extension Freshness {
 
 @Suite struct `The window of stale-while-revalidate` {
   @Test(arguments: [(age: 50.0, isWithin: true), (age: 79.9, isWithin: true), (age: 80.0, isWithin: false)])
-  func `begins when the copy is stale`(age: Double, isWithin: Bool) {
+  func `the window of stale-while-revalidate begins when the copy is stale`(age: Double, isWithin: Bool) {
     let freshness = freshness("max-age=50, stale-while-revalidate=30")
     #expect(freshness.at(age)?.isWithinStaleWhileRevalidate == isWithin)
   }
 
-  @Test func `is nothing where the server gives none`() {
+  @Test func `the window of stale-while-revalidate is nothing where the server gives none`() {
     #expect(freshness("max-age=50").at(50)?.isWithinStaleWhileRevalidate == false)
   }
 
-  @Test func `is closed to a record from the future`() {
+  @Test func `the window of stale-while-revalidate is closed to a record from the future`() {
     #expect(freshness("max-age=50, stale-while-revalidate=30").at(-1)?.isWithinStaleWhileRevalidate == false)
   }
 }

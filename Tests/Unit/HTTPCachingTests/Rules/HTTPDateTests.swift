@@ -16,7 +16,7 @@ import Testing
     ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799), ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
     ("Saturday, 21-Nov-76 12:00:00 GMT", 3_373_185_600), ("Monday, 21-Nov-77 12:00:00 GMT", 248_961_600),
   ])
-  func `is read in its three forms`(text: String, seconds: Double) {
+  func `a date in a field is read in its three forms`(text: String, seconds: Double) {
     #expect(HTTPDate.parse(text, now: Self.now)?.timeIntervalSince1970 == seconds)
   }
 
@@ -30,23 +30,23 @@ import Testing
     "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
     "Sun, ٠٦ Nov 1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994", "Sunday, 06 Nov 1994 08:49:37 GMT",
   ])
-  func `is nothing else`(text: String) {
+  func `a date in a field is nothing else`(text: String) {
     #expect(HTTPDate.parse(text, now: Self.now) == nil)
   }
 
   @Test(arguments: [784_111_777.0, 0, -1, 951_782_400, 1_709_164_800, 253_402_300_799, -62_135_596_800])
-  func `is written as it is read`(seconds: Double) {
+  func `a date in a field is written as it is read`(seconds: Double) {
     let text = HTTPDate.format(Date(timeIntervalSince1970: seconds))
     #expect(HTTPDate.parse(text, now: Self.now)?.timeIntervalSince1970 == seconds)
   }
 
-  @Test func `is written with the day's name`() {
+  @Test func `a date in a field is written with the day's name`() {
     #expect(HTTPDate.format(Date(timeIntervalSince1970: 784_111_777.9)) == "Sun, 06 Nov 1994 08:49:37 GMT")
     #expect(HTTPDate.format(Date(timeIntervalSince1970: -86_400)) == "Wed, 31 Dec 1969 00:00:00 GMT")
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
-  func `is written of any time without a trap`(seconds: Double) {
+  func `a date in a field is written of any time without a trap`(seconds: Double) {
     #expect(HTTPDate.format(Date(timeIntervalSince1970: seconds)).hasSuffix(" GMT"))
   }
 }

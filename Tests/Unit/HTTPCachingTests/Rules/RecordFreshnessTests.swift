@@ -19,16 +19,16 @@ import Testing
   @Test(arguments: [
     ("max-age=60", 60.0), ("no-cache", 0), ("no-store, max-age=60", 0), ("max-age=60, must-revalidate", 60),
   ])
-  func `what Cache-Control says counts from the answer`(control: String, seconds: Double) {
+  func `a lifetime of Cache-Control counts from the response`(control: String, seconds: Double) {
     #expect(head([.cacheControl: control]).freshUntil == Self.received.addingTimeInterval(seconds))
   }
 
-  @Test func `an age is taken off, and what says nothing is fresh until nobody knows when`() {
+  @Test func `an age is subtracted, and a response without a lifetime is fresh for an unknown time`() {
     #expect(head([.cacheControl: "max-age=60", .age: "20"]).freshUntil == Self.received.addingTimeInterval(40))
     #expect(head([:]).freshUntil == nil)
   }
 
-  @Test func `what was declared stale is fresh until then at most`() {
+  @Test func `an invalidated response is fresh until then at most`() {
     let date = Self.received.addingTimeInterval(10)
     #expect(head([.cacheControl: "max-age=60"], invalidatedAt: date).freshUntil == date)
     #expect(head([:], invalidatedAt: date).freshUntil == date)

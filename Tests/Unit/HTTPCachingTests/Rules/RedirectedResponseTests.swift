@@ -161,7 +161,7 @@ import Testing
     #expect(fields(example, fallback: fallback)[.cacheControl] == control)
   }
 
-  @Test func `matches no request where a redirect varies on what none shows`() {
+  @Test func `an answer that came over redirects matches no request where a redirect varies on what none shows`() {
     let example = Case(testDescription: "", redirects: ["302; Vary: *"], answer: "Vary: Accept", stored: "")
     #expect(Record.Variant(response: fields(example), request: [:])?.isMatchable == false)
   }

@@ -32,7 +32,7 @@ private func head(
       method: .get, scheme: "https", authority: "api.example.com", path: "/notes", headerFields: HTTPFields(fields))
   }
 
-  @Test func `carries the validators of the stored record`() {
+  @Test func `a conditional request carries the validators of the stored record`() {
     let conditional = HTTPCache.conditional(
       request(["Accept": "text/plain"]), on: head(["ETag": "\"1\"", "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"]))
     #expect(conditional.headerFields[.ifNoneMatch] == "\"1\"")
@@ -40,35 +40,35 @@ private func head(
     #expect(conditional.headerFields[.accept] == "text/plain")
   }
 
-  @Test func `carries the one that there is`() {
+  @Test func `a conditional request carries the validator that is stored`() {
     let conditional = HTTPCache.conditional(request(), on: head(["ETag": "W/\"1\""]))
     #expect(conditional.headerFields[.ifNoneMatch] == "W/\"1\"")
     #expect(conditional.headerFields.count == 1)
   }
 
-  @Test func `is the request itself where nothing is stored or nothing validates`() {
+  @Test func `a conditional request is the request itself where nothing is stored or nothing validates`() {
     let request = request(["Accept": "text/plain"])
     #expect(HTTPCache.conditional(request, on: nil) == request)
     #expect(HTTPCache.conditional(request, on: head(["Date": "Thu, 01 Jan 2026 00:00:00 GMT"])) == request)
   }
 
   @Test(arguments: ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"])
-  func `keeps conditions of its own, and gets no others`(name: String) {
+  func `a conditional request keeps its own conditions, and gets no others`(name: String) {
     let request = request([name: "own"])
     #expect(HTTPCache.conditional(request, on: head(["ETag": "\"1\"", "Last-Modified": "then"])) == request)
   }
 
-  @Test func `never validates what was written locally`() {
+  @Test func `a conditional request never validates what was written locally`() {
     #expect(HTTPCache.conditional(request(), on: head(["ETag": "\"1\""], localModel: "Note")) == request())
   }
 
   @Test(arguments: [HTTPResponse.Status.partialContent, .init(code: 226), .notModified])
-  func `never validates what is not a whole response`(status: HTTPResponse.Status) {
+  func `a conditional request never validates what is not a whole response`(status: HTTPResponse.Status) {
     #expect(HTTPCache.conditional(request(), on: head(["ETag": "\"1\""], status: status)) == request())
   }
 
   @Test(arguments: [HTTPResponse.Status.notFound, .noContent, .movedPermanently])
-  func `carries the entity tag alone of what is not a 200`(status: HTTPResponse.Status) {
+  func `another status than 200 is validated only by its entity tag`(status: HTTPResponse.Status) {
     let stored = head(["ETag": "\"1\"", "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"], status: status)
     #expect(HTTPCache.conditional(request(), on: stored).headerFields == [.ifNoneMatch: "\"1\""])
   }
@@ -93,14 +93,14 @@ private func head(
       head.fields == HTTPFields(["ETag": "\"1\"", "X-Kept": "yes", "Cache-Control": "max-age=9", "X-New": "yes"]))
   }
 
-  @Test func `replaces all lines of a field by its own`() throws {
+  @Test func `an answer of 304 replaces all lines of a field by its own`() throws {
     let stored = head(["Link": "<1>", "Link": "<2>", "Link": "<3>"])
     let head = try #require(updated(["Link": "<4>", "Link": "<5>"], stored: stored))
     #expect(head.fields[values: try #require(HTTPField.Name("Link"))] == ["<4>", "<5>"])
   }
 
   @Test(arguments: ["Content-Length", "Content-Encoding", "Content-Range"])
-  func `keeps what describes the stored body`(name: String) throws {
+  func `an answer of 304 keeps what describes the stored body`(name: String) throws {
     #expect(try #require(updated([name: "new"], stored: head([name: "old"]))).fields[named: name] == "old")
     #expect(try #require(updated([name: "new"], stored: head([:]))).fields[named: name] == nil)
   }
@@ -112,7 +112,7 @@ private func head(
     #expect(head.invalidatedAt == nil)
   }
 
-  @Test func `keeps the identity, the status and the variant`() throws {
+  @Test func `an answer of 304 keeps the identity, the status and the variant`() throws {
     let variant = Record.Variant(response: [.vary: "Accept"], request: [.accept: "text/plain"])
     let head = try #require(updated(["ETag": "\"2\""], stored: head([:], variant: variant)))
     #expect(head.identity == key.identity)
@@ -120,13 +120,13 @@ private func head(
     #expect(head.variant == variant)
   }
 
-  @Test func `brings no secret and nothing of the connection`() throws {
+  @Test func `an answer of 304 brings no secret and nothing of the connection`() throws {
     let head = try #require(
       updated(["Set-Cookie": "id=secret", "Connection": "X-Hop", "X-Hop": "1"], stored: head([:])))
     #expect(head.fields == [:])
   }
 
-  @Test func `keeps the charset of the stored body, and takes another type`() throws {
+  @Test func `an answer of 304 keeps the charset of the stored body, and takes another type`() throws {
     for (own, new, then) in [
       ("text/plain; charset=iso-8859-1", "text/plain; charset=utf-8", "text/plain; charset=iso-8859-1"),
       ("text/plain", "text/plain; charset=iso-8859-1", "text/plain"),
@@ -139,7 +139,7 @@ private func head(
     }
   }
 
-  @Test func `is a response of its own where nothing was validated`() {
+  @Test func `an answer of 304 is a new response where nothing was validated`() {
     #expect(updated([:], stored: nil) == nil)
   }
 }
@@ -155,7 +155,7 @@ private func head(
     return record
   }
 
-  @Test func `is kept as it came`() throws {
+  @Test func `a response that is received is kept as it came`() throws {
     let record = try record(["Content-Type": "application/json", "ETag": "\"1\""], status: .created)
     #expect(record.body == Data("body".utf8))
     #expect(
@@ -170,12 +170,12 @@ private func head(
     "Set-Cookie", "Authorization", "Proxy-Authorization", "Cookie", "Connection", "Keep-Alive", "Proxy-Connection",
     "Proxy-Authenticate", "Proxy-Authentication-Info", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
   ])
-  func `is kept without secrets and what belongs to the connection`(name: String) throws {
+  func `a response that is received is kept without secrets and what belongs to the connection`(name: String) throws {
     #expect(try record([name: "secret", "X-Kept": "yes"]).head.fields == HTTPFields(["X-Kept": "yes"]))
     #expect(try record([name.lowercased(): "secret"]).head.fields == [:])
   }
 
-  @Test func `is kept without what its Connection lists, in all lines`() throws {
+  @Test func `a response that is received is kept without what its Connection lists, in all lines`() throws {
     let record = try record([
       "Connection": "close, X-One ,x-two", "Connection": "X-Three", "X-One": "1", "X-Two": "2", "X-Three": "3",
       "X-Four": "4",
@@ -183,7 +183,7 @@ private func head(
     #expect(record.head.fields == HTTPFields(["X-Four": "4"]))
   }
 
-  @Test func `is kept with the variant that it is`() throws {
+  @Test func `a response that is received is kept with the variant that it is`() throws {
     let record = try record(["Vary": "Accept-Language"], to: [.acceptLanguage: "de"])
     #expect(record.head.variant?.matches([.acceptLanguage: "de"]) == true)
     #expect(record.head.variant?.matches([.acceptLanguage: "en"]) == false)
@@ -211,30 +211,30 @@ private func head(
     return Record.Variant(response: fields, request: request)
   }
 
-  @Test func `is none where the response does not vary`() {
+  @Test func `a response that does not vary has no variant`() {
     #expect(variant() == nil)
     #expect(variant("") == nil)
     #expect(variant(" , ,") == nil)
   }
 
-  @Test func `holds the names once, lower-cased and sorted, over several lines`() {
+  @Test func `a variant holds the names once, lower-cased and sorted, over several lines`() {
     #expect(variant("Origin, accept-language", "ACCEPT,origin")?.names == ["accept", "accept-language", "origin"])
   }
 
-  @Test func `is one, whatever the order and the case of the names`() {
+  @Test func `a variant is one, whatever the order and the case of the names`() {
     let request: HTTPFields = [.accept: "a", .acceptLanguage: "de"]
     #expect(
       variant("Accept, Accept-Language", request: request) == variant("accept-language", "ACCEPT", request: request))
   }
 
-  @Test func `matches a request with the same values of the named fields alone`() throws {
+  @Test func `a variant matches only requests with the same values of the named fields`() throws {
     let variant = try #require(self.variant("Accept-Language", request: [.acceptLanguage: "de", .accept: "a"]))
     #expect(variant.matches([.acceptLanguage: "de", .accept: "b"]))
     #expect(!variant.matches([.acceptLanguage: "en", .accept: "a"]))
     #expect(!variant.matches([.accept: "a"]))
   }
 
-  @Test func `tells a field that is missing from one that is empty`() throws {
+  @Test func `a variant distinguishes a missing field from an empty one`() throws {
     let variant = try #require(self.variant("Accept-Language"))
     #expect(variant.matches([:]))
     #expect(!variant.matches([.acceptLanguage: ""]))
@@ -250,13 +250,13 @@ private func head(
   }
 
   @Test(arguments: ["Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language"])
-  func `is the same with empty elements of a list`(name: String) throws {
+  func `a variant is the same with empty elements of a list`(name: String) throws {
     let variant = try #require(self.variant(name, request: HTTPFields([name: "a,,b"])))
     for value in ["a,b", " a , b ,", ",a,b"] { #expect(variant.matches(HTTPFields([name: value]))) }
   }
 
   @Test(arguments: ["X-User", "Cookie", "User-Agent", "Authorization"])
-  func `is another with another value of a field that may be no list`(name: String) throws {
+  func `a variant is another with another value of a field that may be no list`(name: String) throws {
     let values = ["a,,b", "a,b", "a , b ,", ",a,b", "a b", "a  b", "\"a, b\"", "", ",", "a,B"]
     for (index, value) in values.enumerated() {
       let variant = try #require(self.variant(name, request: HTTPFields([name: value])))
@@ -267,7 +267,7 @@ private func head(
     }
   }
 
-  @Test func `does not mistake one field's value for another field`() throws {
+  @Test func `a variant does not mistake one field's value for another field`() throws {
     let request: HTTPFields = [.accept: "accept-language"]
     let variant = try #require(self.variant("Accept, Accept-Language", request: request))
     #expect(variant.matches(request))
@@ -275,18 +275,18 @@ private func head(
   }
 
   @Test(arguments: ["*", "Accept, *", " * "])
-  func `matches no request where the response varies on anything`(vary: String) throws {
+  func `a variant matches no request where the response varies on anything`(vary: String) throws {
     let variant = try #require(self.variant(vary))
     #expect(variant.names == ["*"])
     #expect(!variant.matches([:]))
   }
 
-  @Test func `matches no request where a name is none`() throws {
+  @Test func `a variant with an invalid name matches no request`() throws {
     let variant = try #require(self.variant("Accept@Language"))
     #expect(!variant.matches([:]))
   }
 
-  @Test func `holds no value of the request`() {
+  @Test func `a variant holds no value of the request`() {
     let variant = variant("Authorization", request: [.authorization: "Bearer secret"])
     #expect(!"\(String(reflecting: variant))".contains("secret"))
   }

@@ -11,7 +11,7 @@ import Testing
   ]
 
   @Test(arguments: seconds)
-  func `is a number of seconds, and saturates`(duration: Duration, seconds: Double) {
+  func `a duration is a number of seconds, and saturates`(duration: Duration, seconds: Double) {
     #expect(duration.inSeconds == seconds)
   }
 
@@ -22,11 +22,11 @@ import Testing
   ]
 
   @Test(arguments: durations)
-  func `is made from any number of seconds`(seconds: Double, duration: Duration) {
+  func `a duration is made from any number of seconds`(seconds: Double, duration: Duration) {
     #expect(Duration(saturatingSeconds: seconds) == duration)
   }
 
-  @Test func `is below never, made from the greatest number that is`() {
+  @Test func `a duration is below never, made from the greatest number that is`() {
     let duration = Duration(saturatingSeconds: Double(Int64.max).nextDown)
     #expect(duration < .never)
     #expect(duration > .seconds(Int64.max / 2))
@@ -43,7 +43,7 @@ import Testing
   ]
 
   @Test(arguments: sums)
-  func `is added to another, at most never`(a: Duration, b: Duration, sum: Duration) {
+  func `a duration is added to another, at most never`(a: Duration, b: Duration, sum: Duration) {
     #expect(a.saturatingAdd(b) == sum)
     #expect(b.saturatingAdd(a) == sum)
   }

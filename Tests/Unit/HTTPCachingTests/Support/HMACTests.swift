@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPCaching
 
 @Suite struct `HMAC-SHA-256` {
-  /// A test case of RFC 4231 §4. Case 5 is of a code that is cut off, which nobody asks for here.
+  /// A test case of RFC 4231 §4. Case 5 is about a truncated code, which the library does not use.
   struct Vector: Sendable, CustomTestStringConvertible {
     var number: Int
     var key: [UInt8]
@@ -43,13 +43,13 @@ import Testing
 }
 
 @Suite struct `A secret key` {
-  @Test func `is random, and has a fixed length`() {
+  @Test func `a secret key is random, and has a fixed length`() {
     #expect(RecordKey.SecretKey().bytes.count == 32 && RecordKey.SecretKey() != RecordKey.SecretKey())
     for count in [0, 31, 33] { #expect(RecordKey.SecretKey(bytes: repeatElement(1, count: count)) == nil) }
     #expect(RecordKey.SecretKey(bytes: 0..<32)?.bytes == Array(0..<32))
   }
 
-  @Test func `shows its bytes in no text`() throws {
+  @Test func `a secret key shows its bytes in no text`() throws {
     let key = try #require(RecordKey.SecretKey(bytes: repeatElement(173, count: 32)))
     var text = "\(key) \(String(reflecting: key))"
     dump(key, to: &text)
@@ -58,7 +58,7 @@ import Testing
     #expect(!text.contains("173") && !text.contains("adad"))
   }
 
-  @Test func `makes equal digests of equal secrets, and others under another key`() {
+  @Test func `a secret key makes equal digests of equal secrets, and others under another key`() {
     let (one, same, other) = (RecordKey.SecretKey(), SecretDigests.ofProcess, SecretDigests(RecordKey.SecretKey()))
     let secret = Array("hunter2".utf8)
     #expect(SecretDigests(one).digest(secret) == SecretDigests(one).digest(secret))

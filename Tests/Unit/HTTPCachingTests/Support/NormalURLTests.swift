@@ -22,7 +22,7 @@ import Testing
     ("https://api.example.com/%0A", "https://api.example.com/\n"), ("notes/a", "notes/%61"), ("/a", "/%61"),
   ]
 
-  @Test(arguments: spellings) func `is that of every equivalent one`(spelling: String, other: String) {
+  @Test(arguments: spellings) func `equivalent URLs have one spelling`(spelling: String, other: String) {
     #expect(NormalURL.spelling(of: other) == spelling)
     #expect(NormalURL.spelling(of: spelling) == spelling)
     #expect(RecordKey(method: .get, url: other) == RecordKey(method: .get, url: spelling))
@@ -34,11 +34,11 @@ import Testing
     "https://h/a?", "https://h/a%zz", "https://h/%", "https://h/a%2", "https://h/ü", "Notes/A", "notes?x=http://H/a",
     "", "a://",
   ])
-  func `is no other's`(url: String) {
+  func `the spelling of a URL in a key is no other's`(url: String) {
     #expect(NormalURL.spelling(of: url) == (url == "a://" ? "a:///" : url))
   }
 
-  @Test func `is found again in its own spelling, whatever the text`() {
+  @Test func `the spelling of a URL in a key is found again in its own spelling, whatever the text`() {
     var generator = SeededGenerator(seed: Chance.seed("Spellings of URLs"))
     let pieces = [
       "%", "%6", "%61", "%2f", "%2F", "1", "a", "F", ":", "/", "?", "#", "@", "//", "http", "https://", "H", "\n", "ü",

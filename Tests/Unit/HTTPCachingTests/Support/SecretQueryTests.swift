@@ -23,7 +23,7 @@ import Testing
   @Test(arguments: [
     "https://h/token=abc", "https://h/a?token", "https://h/a?atoken=abc", "https://h/a?", "https://h/a?b=token=1",
   ])
-  func `what is no secret item stays`(url: String) {
+  func `items that are not secret stay`(url: String) {
     #expect(SecretQuery.redact(url, names: ["token"], digests: .ofProcess) == url)
   }
 
@@ -47,7 +47,7 @@ import Testing
       ("/a?token=abc&token=abc", "/a?token=#&token=#"), ("/token=abc", "/token=abc"), ("/a?token", "/a?token"),
       ("/a?tokens=abc&x=token=abc", "/a?tokens=abc&x=token=abc"), ("?&#", "?&#"), ("", ""),
     ])
-  func `in a field's URLs, a secret item's value is replaced`(value: String, redacted: String) throws {
+  func `a secret item's value is replaced in the URLs of fields`(value: String, redacted: String) throws {
     let link = try #require(HTTPField.Name("Link"))
     let digest = String(decoding: SecretDigests.ofProcess.digest(Array("abc".utf8)), as: UTF8.self)
     for name in value.hasPrefix("<") ? [link] : [HTTPField.Name.location, .contentLocation, link] {
@@ -73,7 +73,7 @@ import Testing
     "?next=https://u:s3cret@b/", "?next=https%3A%2F%2Fu%3As3cret%40b%2F", "?next=//s3cret@b/",
     "?n=%3F%25%37%34oken=s3cret",
   ])
-  func `is replaced, and tells two URLs apart`(end: String) {
+  func `a secret in a URL is replaced, and tells two URLs apart`(end: String) {
     let url = "https://h/a\(end)"
     let redacted = SecretQuery.redact(url, names: Self.names, digests: .ofProcess)
     #expect(!redacted.contains("s3cret"), "\(redacted)")
@@ -88,7 +88,7 @@ import Testing
     ("/a//b@c", "/a//b@c"), ("https://h/a@b", "https://h/a@b"), ("https://h?a@b", "https://h?a@b"),
     ("https://h/a?b=token=1", "https://h/a?b=token=1"), ("/tokens;a=1", "/tokens;a=1"),
   ])
-  func `is a user and password too`(text: String, redacted: String) {
+  func `a secret in a URL is a user and password too`(text: String, redacted: String) {
     #expect(SecretQuery.redact(text: text, names: Self.names, with: "#") == redacted)
   }
 
@@ -96,14 +96,14 @@ import Testing
   @Test(arguments: [
     "%25", "%2525", "://", "=//", "=%2F%2F", "=%252F%252F", "%", "%3", "&token", ";", "?a[", "@", "=", "%3D",
   ])
-  func `is looked for in time that grows with the length`(piece: String) {
+  func `a secret in a URL is looked for in time that grows with the length`(piece: String) {
     let url = "https://h/?" + String(repeating: piece, count: 100_000)
     #expect(SecretQuery.redact(url, names: ["token"], digests: .ofProcess).utf8.count > 64)
   }
 
   /// A generator of URLs whose secret is nested, encoded and surrounded at random: whatever the
   /// spelling, it is found.
-  @Test(arguments: 0..<300 as Range<UInt64>) func `is found at any depth`(seed: UInt64) {
+  @Test(arguments: 0..<300 as Range<UInt64>) func `a secret in a URL is found at any depth`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let names = ["access_token", "ACCESS_TOKEN", "access_token[]", "a[access_token]", "password"]
     let name = names.randomElement(using: &random) ?? ""
@@ -129,19 +129,19 @@ import Testing
     [.location: "/b?token=s3cret", .contentLocation: "/a?token=s3cret", .eTag: "\"1\""], names: ["token"],
     digests: .ofProcess)
 
-  @Test func `is given back to the client whose request holds it`() {
+  @Test func `a stored secret is given back to the client whose request holds it`() {
     let fields = SecretQuery.restore(
       Self.stored, from: "https://h/a?token=s3cret", names: ["token"], digests: .ofProcess)
     #expect(fields?[.location] == "/b?token=s3cret" && fields?[.contentLocation] == "/a?token=s3cret")
   }
 
-  @Test func `is given back to nobody under another store's key`() {
+  @Test func `a stored secret cannot be read with another store's key`() {
     let other = SecretDigests(RecordKey.SecretKey())
     #expect(
       SecretQuery.restore(Self.stored, from: "https://h/a?token=s3cret", names: ["token"], digests: other) == nil)
   }
 
-  @Test func `is given to no other client`() {
+  @Test func `a stored secret is given to no other client`() {
     #expect(
       SecretQuery.restore(Self.stored, from: "https://h/a?token=other", names: ["token"], digests: .ofProcess) == nil)
     #expect(SecretQuery.restore(Self.stored, from: "https://h/a", names: ["token"], digests: .ofProcess) == nil)
