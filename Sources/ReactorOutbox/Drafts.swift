@@ -14,7 +14,7 @@ public import ReactorCore
 /// The closures run without a lock, on the executor of the first reader, and again for each newer
 /// value. They must be quick and without side effects.
 public struct Drafts: Sendable {
-  /// A change of one resource's value.
+  /// A change to one resource's value.
   package struct Change: Sendable {
     package let resource: Resource
     package let model: any Sendable.Type
@@ -44,7 +44,7 @@ public struct Drafts: Sendable {
   /// - Parameters:
   ///   - type: The model type. Reactors of other types do not show the draft.
   ///   - resource: The resource whose value changes.
-  ///   - body: The change. Its effect may be there already.
+  ///   - body: The change, which must be idempotent.
   public mutating func change<Model: Sendable>(
     _ type: Model.Type, at resource: Resource, _ body: @escaping @Sendable (inout Model) -> Void
   ) {
@@ -55,7 +55,7 @@ public struct Drafts: Sendable {
     }
   }
 
-  /// Replaces the value of a resource, even if there is none.
+  /// Replaces the value of a resource, or adds it if it has no value yet.
   ///
   /// ```swift
   /// drafts.replace(Profile.self, at: "me") { profile in profile ?? Profile(name: name) }
@@ -79,12 +79,13 @@ public struct Drafts: Sendable {
   /// drafts.change(Post.self, id: 7) { $0.title = title }
   /// ```
   ///
-  /// It comes after the mutation's drafts of resources. Requests do not wait for it.
+  /// It applies after the mutation's drafts of resources. Requests do not wait for the write on its
+  /// account.
   ///
   /// - Parameters:
   ///   - type: The type of the entity.
   ///   - id: The id, which may be a temporary one.
-  ///   - body: The change. Its effect may be there already.
+  ///   - body: The change, which must be idempotent.
   public mutating func change<E: Entity>(
     _ type: E.Type, id: E.ID, _ body: @escaping @Sendable (inout E) -> Void
   ) {
@@ -122,7 +123,7 @@ public struct Drafts: Sendable {
     return drafts + entityChanges.map { $0.make(id) }
   }
 
-  /// Returns `value` with the drafts for it applied: those of its type, for the same record.
+  /// Returns `value` with the drafts of its type and record applied.
   package func applied<Model: Sendable>(
     to value: Model?, of resource: Resource, key: (Resource) throws(ReactorError) -> RecordKey
   ) -> Model? {
@@ -138,6 +139,6 @@ public struct Drafts: Sendable {
 }
 
 extension [Draft] {
-  /// The keys of the resources that are drafted over.
+  /// The keys of the resources with drafts.
   var keys: [RecordKey] { filter { $0.entity == nil }.map(\.key) }
 }

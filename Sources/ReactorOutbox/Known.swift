@@ -22,9 +22,8 @@ public struct Known: Sendable {
   var fetched = FetchedCopies()
   let asked = Asked()
 
-  /// Returns the confirmed value of a resource with the mutation's own draft: from memory, else
-  /// from persistence. Drafts of writes that are still pending are not in it. It never asks the
-  /// network.
+  /// Returns the confirmed value of a resource with the mutation's own draft: from memory or else
+  /// from persistence, without drafts of pending writes. It never sends a request.
   ///
   /// ```swift
   /// let post = await known.value(Post.self, at: "posts/7")
@@ -32,8 +31,8 @@ public struct Known: Sendable {
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
     asked.note(resource) { try await FetchedCopies.Copy($0, resource, as: type, for: $1) }
     let copy = fetched.copy(of: resource)
-    // The tag is that of the very response that the value was made of: a newer one would put back
-    // what others have changed.
+    // The tag must come from the same response as the value. With a newer tag, the write would undo
+    // changes that other clients made in between.
     let confirmed: LayerContext.Confirmed<Model>
     var tag: Tag?
     if let known = copy?.value as? LayerContext.Confirmed<Model> {
@@ -42,8 +41,8 @@ public struct Known: Sendable {
       confirmed = await layer.confirmed(resource, as: type)
       tag = self.tag(of: resource, confirmed.head)
     }
-    // What another accepted write has made of a value is not the value that the tag is of. If the
-    // server has the tag's value still, others have changed it since that write.
+    // A value that another accepted write changed is not the tag's value. If the server still has
+    // the tag's value, other clients have reverted that write.
     let isOutdated = tag.map { !confirmed.acceptedDrafts.isSubset(of: $0.writes) } ?? false
     asked.note(
       Asked.Value(
@@ -90,8 +89,8 @@ public struct Known: Sendable {
 
   private struct Tag: Equatable {
     let text: String
-    /// The accepted writes of this outbox that the tag's value has. Those of a response to a `GET`
-    /// are not known, and are no drafts any more.
+    /// The accepted writes of this outbox that the tag's value contains. For a response to a `GET`
+    /// they are unknown, and no longer drafts.
     var writes: Set<UUID> = []
   }
 
@@ -107,8 +106,8 @@ extension String {
   /// A Boolean value that indicates whether the text is a strong entity tag (RFC 9110 §8.8.3).
   fileprivate var isStrongTag: Bool { hasPrefix("\"") }
 
-  /// A Boolean value that indicates whether the text is a strong entity tag, and not one that names
-  /// a content coding, as `"1-gzip"`. Servers that give those do not know them again in `If-Match`.
+  /// A Boolean value that indicates whether the text is a strong entity tag without the name of a
+  /// content coding. Servers that send tags such as `"1-gzip"` do not accept them in `If-Match`.
   var isTagOfUncodedContent: Bool {
     guard isStrongTag else { return false }
     let words = dropFirst().prefix { $0 != "\"" }.split { "-;:._+/".contains($0) }
@@ -123,7 +122,7 @@ final class FetchedCopies: Sendable {
     let tag: String?
     /// The value, a `LayerContext.Confirmed`.
     let value: any Sendable
-    /// A Boolean value that indicates whether there is no other tag.
+    /// A Boolean value that indicates whether the copy was fetched only for its tag.
     let isForTag: Bool
 
     /// Fetches a resource.
@@ -155,8 +154,8 @@ final class FetchedCopies: Sendable {
 
 /// The resources that a request was made from.
 final class Asked: Sendable {
-  /// The purpose of a fetch. A tag that guards nothing, since the answer was coded, is asked for
-  /// once more, without a coding.
+  /// The purpose of a fetch. If a tag cannot guard a write because the response was compressed, the
+  /// resource is fetched once more without compression.
   enum Purpose: Sendable { case value, tag, newerValueAndTag }
 
   typealias Fetch = @Sendable (LayerContext, Purpose) async throws -> FetchedCopies.Copy
@@ -169,7 +168,7 @@ final class Asked: Sendable {
     /// A Boolean value that indicates whether the value is newer than the tag.
     let isOutdated: Bool
     let url: String?
-    /// The accepted writes of this outbox that were drafts over it.
+    /// The accepted writes of this outbox whose drafts were applied to it.
     let writes: Set<UUID>
     fileprivate var isUsed = false
 
@@ -180,10 +179,10 @@ final class Asked: Sendable {
   }
 
   private let values = Mutex<[Value]>([])
-  /// The tags that the request has got, by the resource.
+  /// The tags that the request has received, by resource.
   private let given = Mutex<[Resource: String]>([:])
 
-  /// A Boolean value that indicates whether the request has a tag that is not the one of the value
+  /// A Boolean value that indicates whether the request has a tag of another version than the value
   /// that it was made from.
   var hasOutdatedTag: Bool {
     let given = given.withLock(\.self)
@@ -194,12 +193,12 @@ final class Asked: Sendable {
     }
   }
 
-  /// The accepted writes that are in the value of a URL that was read; none if it was not.
+  /// The accepted writes in the value that was read from a URL; empty if it was not read.
   func writes(at url: String) -> Set<UUID> {
     values.withLock { values in values.last { $0.url == url }?.writes ?? [] }
   }
 
-  /// Fetches the resources, past the cache, but those that were fetched already.
+  /// Fetches the resources, past the cache, except resources that were fetched already.
   ///
   /// - Throws: the error of the first fetch that fails.
   func refresh(in layer: LayerContext, into fetched: FetchedCopies) async throws {
@@ -224,7 +223,7 @@ final class Asked: Sendable {
     }
   }
 
-  /// Notes the tag that the request gets.
+  /// Records the tag that the request receives.
   func noteGiven(_ tag: String, of resource: Resource) { given.withLock { $0[resource] = tag } }
 
   /// Returns the tag of the value that was read, for the request; `nil` if none was.
@@ -254,7 +253,7 @@ final class Asked: Sendable {
 /// The entity tags in responses to `PUT` (RFC 9110 §9.3.4): they count until a newer response to a
 /// `GET`.
 final class EntityTags: Sendable {
-  /// A tag, and the accepted writes of this outbox that its value has.
+  /// A tag, and the accepted writes of this outbox that its value contains.
   struct PutTag: Sendable {
     let tag: String
     let writes: Set<UUID>
@@ -265,7 +264,7 @@ final class EntityTags: Sendable {
   /// The tags that are kept.
   private static let limit = 1_000
 
-  /// Notes the tag of an accepted response. Any other method than `PUT` leaves no tag: the one of
+  /// Records the tag of an accepted response. Any other method than `PUT` leaves no tag: the one of
   /// an earlier `PUT` is out of date.
   ///
   /// A write that was accepted after the request was made is not in its value, though its draft is

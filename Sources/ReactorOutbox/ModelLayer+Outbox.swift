@@ -10,8 +10,8 @@ extension LayerExtension {
   /// ```
   ///
   /// Entries that an earlier process has left are read and sent at once. Reads and requests of the
-  /// layer wait until they are read, so that no value is shown without its drafts. The layer's
-  /// scope is the owner of the entries.
+  /// layer wait for that, so that no value is shown without its drafts. The layer's scope is the
+  /// owner of the entries.
   ///
   /// - Parameter configuration: The store of the entries and the behaviour of the outbox.
   public static func outbox(_ configuration: OutboxConfiguration) -> LayerExtension {
@@ -39,8 +39,9 @@ extension ModelLayer {
   /// let post = try await submission.answer()
   /// ```
   ///
-  /// The drafts are shown before the method suspends. It returns when the mutation is saved: from
-  /// then on, with a durable store, it survives the process. Without connectivity it waits.
+  /// The drafts are shown before the method suspends. It returns when the mutation is saved. From
+  /// then on, with a durable store, the mutation survives the process. Without connectivity it
+  /// waits.
   ///
   /// Cancelling the caller withdraws nothing; see ``Outbox/withdraw(_:)``.
   ///

@@ -1,7 +1,7 @@
 public import ReactorCore
 
-/// One change that the server is asked for, as a value: the request, and the draft that is shown
-/// until the server has answered.
+/// A change for the server as a value: the request, and the draft that is shown until the server
+/// has answered.
 ///
 /// ```swift
 /// struct AddPost: Mutation {
@@ -41,10 +41,10 @@ public protocol Mutation: Codable, Sendable {
   static var name: String { get }
   /// The version of the saved form. Default: 1.
   static var version: Int { get }
-  /// Returns the present form of a mutation that an earlier version has saved.
+  /// Returns the current form of a mutation that an earlier version has saved.
   ///
   /// - Throws: Any error. The entry is then unreadable: it is kept and listed, and not sent. The
-  ///   default throws for every version but the present one.
+  ///   default throws for every version but the current one.
   static func migrate(_ saved: JSONValue, from version: Int) throws -> JSONValue
 
   /// The lane of the mutation: the entries of a lane are sent one after the other. Default:
@@ -63,13 +63,12 @@ public protocol Mutation: Codable, Sendable {
 
   /// Adds the drafts that are shown until the server has answered. Default: none.
   ///
-  /// A draft runs again for each newer value. So make its effect one that may be there already:
-  /// set, insert unless present, remove; never `+= 1`. `MutationConformance` of ReactorTesting
-  /// checks that.
+  /// A draft runs again for each newer value. So make its effect idempotent: set, insert unless
+  /// present, remove; never `+= 1`. `MutationConformance` of ReactorTesting checks that.
   func draft(_ drafts: inout Drafts)
 
-  /// Judges a success of the server before anything follows from it, for a server that answers 200
-  /// and says in the body that it has not carried out the mutation. Default: does nothing.
+  /// Checks a successful response before it takes effect, for a server that answers 200 and says in
+  /// the body that it has not carried out the mutation. Default: does nothing.
   ///
   /// It is not called for an answer that cannot be read.
   ///
@@ -91,7 +90,7 @@ extension Mutation {
   public static var name: String { String(describing: Self.self) }
   /// The first version: 1.
   public static var version: Int { 1 }
-  /// Throws: there is no earlier version.
+  /// Throws, since there is no earlier version.
   public static func migrate(_ saved: JSONValue, from version: Int) throws -> JSONValue {
     throw MutationError.noMigration(name: name, from: version, to: Self.version)
   }
@@ -107,7 +106,7 @@ extension Mutation {
   public static var onConflict: ConflictPolicy { .rebase }
 }
 
-/// A sequence of writes: the next one is first sent when every earlier one has ended. Lanes are
+/// A sequence of writes: each is sent only when every earlier one is finished. Lanes are
 /// independent of each other.
 ///
 /// ```swift
@@ -126,20 +125,20 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
   public static let main: Lane = "main"
 }
 
-/// The treatment of a 412, or of a 409 to a request with `If-Match`: the base of the write has
-/// changed on the server.
+/// The treatment of a 412, or of a 409 to a request with `If-Match`: the value has changed on the
+/// server.
 ///
 /// ```swift
 /// static var onConflict: ConflictPolicy { .ask }
 /// ```
 @nonexhaustive public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Fetches the resources whose entity tags or values the request was made from, past the cache,
-  /// and makes the request anew under a new idempotency key. After five conflicts, the mutation is
+  /// and makes the request again under a new idempotency key. After five conflicts, the mutation is
   /// refused.
   case rebase
   /// Refuses the mutation, and invalidates the resources of its drafts.
   case refuse
-  /// Holds the lane until the program calls ``Outbox/retry(_:)`` or ``Outbox/discard(_:)``.
+  /// Blocks the lane until the program calls ``Outbox/retry(_:)`` or ``Outbox/discard(_:)``.
   case ask
 }
 
@@ -153,30 +152,29 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
 /// }
 /// ```
 @nonexhaustive public enum MutationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A saved mutation of an earlier or later version has no way to the present one.
+  /// A saved mutation of an earlier or later version cannot be migrated to the current one.
   case noMigration(name: String, from: Int, to: Int)
   /// The outbox does not know the name; see ``OutboxConfiguration/mutations``.
   case unknownName(String)
   /// The mutation cannot be encoded or decoded as JSON, for this reason.
   case notCodable(name: String, reason: String)
-  /// The entry that gives an id to this one has ended without an id.
+  /// The entry that should supply an id for this one is finished without an id.
   case missingIdentity(String)
   /// The mutation was not sent within ``OutboxConfiguration/maximumAge``.
   case expired
   /// The mutation conflicted with newer values as often as the outbox tries.
   case tooManyConflicts(Int)
-  /// The server gives no strong entity tag for the resource, so that `If-Match` cannot guard a
-  /// change of it.
+  /// The server gives no strong entity tag for the resource, so `If-Match` cannot guard a change.
   case noEntityTag(of: String)
   /// The request of a mutation awaits a later one of this lane, which is not sent before it.
   case awaitsItsLane(String)
-  /// The request of a mutation awaits a write of this lane, which gets no turn: every lane that
-  /// sends awaits such a write, and there are ``OutboxConfiguration/concurrentLanes`` of them.
+  /// The request of a mutation awaits a write of this lane, which cannot start: all
+  /// ``OutboxConfiguration/concurrentLanes`` sending lanes await such writes.
   case awaitsTurn(String)
-  /// Another process has ended the entry, and its answer is not known here.
+  /// Another process finished the entry, and its response is unknown here.
   case endedElsewhere
 
-  /// A sentence with the failure and, where there is one, a remedy.
+  /// A sentence with the failure and, if known, a remedy.
   public var description: String {
     switch self {
     case .noMigration(let name, let from, let to):

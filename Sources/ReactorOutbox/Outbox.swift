@@ -22,7 +22,7 @@ public final class Outbox: Sendable {
   let configuration: OutboxConfiguration
   let scope: Scope
   private let link: Link
-  /// The identity of this process among those that share the store.
+  /// The identity of this process among the processes that share the store.
   let process: UUID
   let random: SplitMix64
   let commits: CommitQueue
@@ -35,13 +35,13 @@ public final class Outbox: Sendable {
 
   /// The time for which an entry is leased.
   static let lease: Duration = .seconds(30)
-  /// The time after which the store is asked again whether another process has ended an entry.
+  /// The interval at which the store is read to see whether another process has finished an entry.
   static let poll: Duration = .seconds(1)
   /// The time after which a store that has failed is tried again.
   static let storePause: Duration = .seconds(5)
   /// The time for which an accepted draft outlives its process.
   static let keepsAccepted: Duration = .seconds(600)
-  /// The count of accepted entries that are kept for it.
+  /// The limit of accepted entries that are kept for their drafts.
   static let acceptedLimit = 100
 
   init(_ configuration: OutboxConfiguration, _ layer: LayerContext) {
@@ -67,13 +67,13 @@ public final class Outbox: Sendable {
       state.watcher?.cancel()
       return state.itemsInOrder.compactMap(\.result)
     }
-    // The entries are kept for the next layer of the scope, and nobody else ends these waits.
+    // The entries are kept for the next layer of the scope, and nothing else resumes these waiters.
     for result in results { result.settle(.failure(.cancelled)) }
   }
 
   /// Reads or changes the state under its lock. `body` calls no other code.
   ///
-  /// Requests that have waited for a write which is not due any more are looked at afterwards.
+  /// Requests that waited for a write that is no longer due are checked afterwards.
   func withState<Result: Sendable>(_ body: (inout OutboxState) -> Result) -> Result {
     let (result, freed) = state.withLock { state in (body(&state), state.turns.takeFreed()) }
     if !freed.isEmpty { layer?.lookAgain(at: freed) }
@@ -122,7 +122,7 @@ extension Outbox {
   /// the store was read, and miss it.
   public var setAside: [String] { withState(\.setAside) }
 
-  /// Takes back an entry that was not sent.
+  /// Withdraws an entry that was not sent.
   ///
   /// ```swift
   /// if await !layer.outbox.withdraw(entry.id) { showTooLate() }
@@ -155,7 +155,7 @@ extension Outbox {
   /// - Returns: `false` if there is no such entry, its state forbids it, or the store failed.
   @discardableResult public func discard(_ id: Entry.ID) async -> Bool { await removeDecidable(id) }
 
-  /// Sends nothing more until ``resume()``. A request that is being sent goes on. The pause ends
+  /// Sends nothing more until ``resume()``. A request that is being sent continues. The pause ends
   /// with the process.
   ///
   /// ```swift
@@ -190,11 +190,11 @@ extension Outbox {
   /// Call it in a background task, or before signing out. Cancelling the call ends the wait.
   /// Entries that other processes add meanwhile are sent too.
   ///
-  /// - Returns: The number of entries that have not ended.
+  /// - Returns: The number of unfinished entries.
   @discardableResult public func drain(within duration: Duration) async -> Int { await sendAll(within: duration) }
 
-  /// Sends the lane of an entry until the entry has ended, no entry of the lane can be sent, or the
-  /// time is over. Requests in flight at the end continue; ``stop()`` cancels them.
+  /// Sends the lane of an entry until the entry is finished, no entry of the lane can be sent, or
+  /// the time is over. Requests in flight at the end continue; ``stop()`` cancels them.
   ///
   /// ```swift
   /// let submission = try await layer.submit(AddPost(title: "Hello"))
@@ -203,7 +203,7 @@ extension Outbox {
   ///
   /// Cancelling the call ends the wait.
   ///
-  /// - Returns: `true` if the entry has ended, or there is no such entry.
+  /// - Returns: `true` if the entry is finished, or there is no such entry.
   @discardableResult public func drain(until id: Entry.ID, within duration: Duration) async -> Bool {
     await sendLane(of: id, within: duration)
   }
@@ -217,7 +217,7 @@ extension Outbox {
   /// ```
   ///
   /// The outcome of a cancelled request is unknown. Call the method before the process ends, so
-  /// that another one may send the entries at once. Otherwise their leases end after 30 seconds.
+  /// that another one may send the entries at once. Otherwise their leases expire after 30 seconds.
   public func stop() async { await cancelSending() }
 
   /// Reads the store, with the changes that other processes have made since the last time.
@@ -230,8 +230,8 @@ extension Outbox {
   /// The outbox reads its store when it is created. Call the method to wait for that, or when an
   /// app whose extension also submits returns to the foreground.
   ///
-  /// - Throws: `ReactorError.persistence` if the store cannot be read. The
-  ///   entries are then those that are known already.
+  /// - Throws: `ReactorError.persistence` if the store cannot be read. ``entries`` then still has
+  ///   the entries that were known before.
   public func reload() async throws(ReactorError) { try await readStore() }
 
   /// Returns the server's id that replaced a temporary one, so that a view keeps its identity.
@@ -260,7 +260,7 @@ extension Outbox {
     public let mutation: (any Mutation)?
     /// The time of the submission, or of the latest ``Outbox/retry(_:)``.
     public let submittedAt: Date
-    /// The count of attempts that may have reached the server under the present key.
+    /// The number of attempts that may have reached the server under the current key.
     public let attempts: Int
     /// The state.
     public let state: State
@@ -268,7 +268,7 @@ extension Outbox {
     public let method: HTTPRequest.Method?
     /// The URL of the request without secrets; `nil` before it is made.
     public let url: String?
-    /// The status of the latest answer; `nil` if there was none.
+    /// The status of the latest answer; `nil` if no response arrived.
     public let status: Int?
 
     /// The state of an entry.
@@ -300,7 +300,7 @@ extension Outbox {
 
     /// The reason why an entry is not being sent.
     @nonexhaustive public enum Reason: Sendable, Hashable {
-      /// Earlier entries of its lane have not ended, or its lane is about to start.
+      /// Earlier entries of its lane are unfinished, or its lane is about to start.
       case turn
       /// There is no connectivity, as `Reachability` or the transport says.
       case connectivity
@@ -308,10 +308,10 @@ extension Outbox {
       case backoff(until: Date)
       /// ``Outbox/pause()`` was called.
       case paused
-      /// The server has answered 401. If that was with a credential that was renewed for the write,
-      /// only its own lane waits.
+      /// The server has answered 401. If the credential was renewed for the write, only its own
+      /// lane waits.
       case signIn
-      /// Another entry will give an id that this one holds.
+      /// Another entry will supply an id that this one contains.
       case identity(of: UUID)
       /// ``Outbox/stop()`` was called. The next process sends it.
       case stopped

@@ -10,7 +10,7 @@ public import ReactorCore
 /// let layer = ModelLayer(baseURL: api, extensions: [.outbox(outbox)])
 /// ```
 public struct OutboxConfiguration: Sendable {
-  /// The store of the entries. Default: ``MemoryOutboxStorage``, whose entries end with the
+  /// The store of the entries. Default: ``MemoryOutboxStorage``, whose entries are gone with the
   /// process.
   public var storage: any OutboxStorage = MemoryOutboxStorage()
 
@@ -26,8 +26,8 @@ public struct OutboxConfiguration: Sendable {
   /// ```
   ///
   /// Within it, a `POST` or `PATCH` whose outcome is unknown is sent again, with the same bytes and
-  /// the same key. With zero, requests have no key, and such an entry ends unresolved. The time is
-  /// saved with each entry.
+  /// the same key. With zero, requests have no key, and such an entry becomes unresolved. The time
+  /// is saved with each entry.
   public var idempotencyWindow: Duration = .seconds(86_400)
 
   /// The name of the field with the key. Default: `Idempotency-Key`.
@@ -47,7 +47,7 @@ public struct OutboxConfiguration: Sendable {
   /// ```
   ///
   /// Attempts that could not be sent, as without connectivity, do not count. An entry whose
-  /// attempts are used up ends unresolved. The flow's own retry does not apply to an outbox.
+  /// attempts are used up becomes unresolved. The flow's own retry does not apply to an outbox.
   public var retry: RetryPolicy = .outbox
 
   /// The age at which an entry that was never sent is refused. Default: `Duration.never`.
@@ -63,8 +63,8 @@ public struct OutboxConfiguration: Sendable {
   /// ```
   ///
   /// With `false`, entries are sent only while ``Outbox/drain(within:)`` or
-  /// ``Outbox/drain(until:within:)`` runs. A tool or an extension that submits for another process
-  /// wants that.
+  /// ``Outbox/drain(until:within:)`` runs. Use that in a tool or an extension that submits for
+  /// another process to send.
   public var sendsByItself = true
 
   /// Returns the identity of a new entry, and the keys. A simulation sets its own.
@@ -109,8 +109,8 @@ extension HTTPField.Name {
 }
 
 extension UUID {
-  /// Returns a random UUID (RFC 9562 §5.4). On Linux, Foundation opens a file for each of its own,
-  /// which is a tenth of a submission.
+  /// Returns a random UUID (RFC 9562 §5.4). On Linux, Foundation opens a file for each `UUID()`,
+  /// which costs a tenth of a submission.
   fileprivate static func random() -> UUID {
     var generator = SystemRandomNumberGenerator()
     let words: (UInt64, UInt64) = (generator.next(), generator.next())

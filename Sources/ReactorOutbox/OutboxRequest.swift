@@ -3,7 +3,7 @@ public import HTTPTypes
 public import ReactorCore
 
 /// A request that is saved and sent as it is, for a program without a ``Mutation`` for it: a
-/// tool, or a gateway that passes requests on.
+/// tool, or a gateway that forwards requests.
 ///
 /// ```swift
 /// let request = OutboxRequest(
@@ -26,7 +26,7 @@ public struct OutboxRequest: Sendable, Hashable {
   /// idempotent or the window is zero.
   public var idempotencyKey: String?
 
-  /// The greatest count of bytes of a body: 1 MiB.
+  /// The largest body in bytes: 1 MiB.
   public static let bodyLimit = 1 << 20
 
   /// Creates a request from its parts.
@@ -72,7 +72,7 @@ extension ModelLayer {
 }
 
 extension OutboxRequest {
-  /// Returns the request whose bytes no longer change.
+  /// Returns the request in its final bytes.
   ///
   /// - Parameter keyName: The name of the field with the idempotency key.
   /// - Throws: `ReactorError.invalidResource`.
@@ -93,7 +93,7 @@ extension OutboxRequest {
       fields: fields.map { FrozenRequest.Field(name: $0.name.rawName, value: $0.value) }, body: body)
   }
 
-  /// Returns the key of the request: ``idempotencyKey``, else that of the header fields.
+  /// Returns the key of the request: ``idempotencyKey``, else the one in the header fields.
   ///
   /// - Throws: `ReactorError.invalidResource` for a key that a field cannot contain.
   func key(by configuration: OutboxConfiguration) throws(ReactorError) -> String? {

@@ -11,20 +11,19 @@ public import ReactorCore
 /// }
 /// ```
 public struct Settlement: Sendable {
-  /// The JSON of the ids that the server has given.
+  /// The JSON of the server's ids.
   private(set) var identities: [(TemporaryID, Data)] = []
   private(set) var invalidated: [ResourceSet] = []
   private(set) var keepsDraft: Duration?
   /// The values and removals of entities, in the order in which they were set.
-  /// Each gets the beginning of the request.
+  /// Each gets the start of the request.
   private(set) var entities: [@Sendable (LayerContext, WriteStart?) -> Void] = []
   /// The reason why an id could not be encoded.
   private(set) var failure: String?
 
   init() {}
 
-  /// Replaces a temporary id by the one that the server has given, in every other write of the
-  /// outbox, saved or not.
+  /// Replaces a temporary id by the server's id, in every other write of the outbox, saved or not.
   ///
   /// ```swift
   /// settlement.identify(id, as: post.id)
@@ -49,8 +48,8 @@ public struct Settlement: Sendable {
     }
   }
 
-  /// Declares resources stale, as `ModelLayer.invalidate(_:)` does, beside those that HTTP and the
-  /// drafts name.
+  /// Declares resources stale, as `ModelLayer.invalidate(_:)` does, in addition to the resources
+  /// that HTTP and the drafts make stale.
   ///
   /// ```swift
   /// settlement.invalidate(.resource("drafts"), .group("feed"))
@@ -63,7 +62,7 @@ public struct Settlement: Sendable {
   /// settlement.set(Post(id: id, title: title))
   /// ```
   ///
-  /// An answer that is an entity, or holds some, is set already.
+  /// If the answer is an entity or contains entities, they are set already.
   public mutating func set<E: Entity>(_ value: E) { note(value) }
 
   /// Removes an entity from every cached value of the layer that holds it.
@@ -84,7 +83,7 @@ public struct Settlement: Sendable {
   /// settlement.keepDraft(for: .seconds(60))
   /// ```
   ///
-  /// With a durable store, the next process goes on to show it. Of drafts that are kept, the latest
-  /// 100 outlive their process.
+  /// With a durable store, the next process continues to show it. Of drafts that are kept, the
+  /// latest 100 outlive their process.
   public mutating func keepDraft(for duration: Duration) { keepsDraft = duration }
 }

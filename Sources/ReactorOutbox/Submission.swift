@@ -13,7 +13,7 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   public let id: UUID
   let result: SubmissionResult
 
-  /// Waits for the end of the mutation.
+  /// Waits until the mutation is finished.
   ///
   /// A cancelled wait throws `ReactorError.cancelled` at once, and withdraws nothing: the
   /// mutation is still sent.
@@ -50,7 +50,7 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   }
 }
 
-/// The lane of a mutation, whose entries go one after the other, and the owner of its work.
+/// The lane of a mutation, whose entries are sent one after the other, and the owner of its work.
 ///
 /// A step that awaits a mutation shares its keys with the lane. The lane awaits the step in
 /// `Mutation.request(_:)`, which therefore cannot await a later mutation of the lane.
@@ -59,7 +59,7 @@ struct LaneTurn: Sendable {
   let owner = LockOwner()
 }
 
-/// The end of a mutation, for any number of waiters.
+/// The outcome of a mutation, for any number of waiters.
 final class SubmissionResult: Sendable {
   typealias Value = Result<any Sendable, ReactorError>
 
@@ -77,16 +77,16 @@ final class SubmissionResult: Sendable {
 
   init(_ turn: LaneTurn, of outbox: Outbox) { (self.turn, self.outbox) = (turn, outbox) }
 
-  /// Runs `body`, which waits for the end; `nil` if the lane would never get a turn.
+  /// Runs `body`, which waits for the outcome; `nil` if the lane could never start.
   func awaitingTurn<Result>(_ body: () async -> Result) async -> Result? {
     guard let outbox else { return await body() }
     return await outbox.awaiting(turn.lane, body)
   }
 
-  /// Refuses the waits that never end, after one has begun.
+  /// Refuses waits that would never finish, after one has started.
   func refuseEndlessWaits() { outbox?.refuseEndlessWaits() }
 
-  /// Sets the end, unless it is set already.
+  /// Sets the outcome, unless it is set already.
   func settle(_ value: Value) {
     let waiters = state.withLock { state -> [CheckedContinuation<Value, Never>] in
       guard state.value == nil else { return [] }
@@ -97,7 +97,7 @@ final class SubmissionResult: Sendable {
     for waiter in waiters { waiter.resume(returning: value) }
   }
 
-  /// The end; `nil` before it is reached.
+  /// The outcome; `nil` before it is known.
   var known: Value? { state.withLock(\.value) }
 
   /// Returns the number of another waiter.
@@ -118,10 +118,10 @@ final class SubmissionResult: Sendable {
     waiter?.resume(returning: .failure(error))
   }
 
-  /// Forgets a waiter that has gone on, and may have been refused since.
+  /// Forgets a waiter that was resumed, and may have been refused since.
   func forget(_ id: UInt64) { state.withLock { $0.refused[id] = nil } }
 
-  /// Waits for the end. A cancelled wait ends at once.
+  /// Waits for the outcome. A cancelled wait returns at once.
   func value(for id: UInt64) async -> Value {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

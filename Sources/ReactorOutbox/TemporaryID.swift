@@ -1,10 +1,9 @@
 import Foundation
 
-/// A stand-in for an id that the server will give: a string or a negative number that nothing else
-/// has.
+/// A placeholder for an id that the server will assign: a unique string or negative number.
 ///
-/// It is saved as its string. Once the server has given an id, every saved write holds that
-/// instead.
+/// It is saved as its string. Once the server has assigned an id, that replaces it in every saved
+/// write.
 public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible {
   /// The id as a string: `tmp-` and a UUID, or the id that the server has given.
   public let string: String
@@ -19,7 +18,7 @@ public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible 
     return Self.number(of: string)
   }
 
-  /// A Boolean value that indicates whether the server has not given an id yet.
+  /// A Boolean value that indicates whether the server has not assigned an id yet.
   ///
   /// ```swift
   /// Text(comment.text).opacity(comment.id.isTemporary ? 0.5 : 1)
@@ -28,7 +27,7 @@ public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible 
 
   public var description: String { string }
 
-  /// Reads the id. A number is one that the server has given.
+  /// Reads the id. A number is always a server's id.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if let string = try? container.decode(String.self) {
@@ -47,7 +46,7 @@ public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible 
   /// The length of a temporary string in bytes.
   static let length = 40
 
-  /// Returns `true` for a string that ``init()`` has made: no text of a user's is taken for one.
+  /// Returns `true` only for a string of ``init()``, not for a user's text.
   static func isTemporary(_ string: String) -> Bool {
     guard string.utf8.count == length, string.utf8.starts(with: prefix.utf8) else { return false }
     // As `uuidString` writes it. Reading a UUID and writing it again takes a microsecond.

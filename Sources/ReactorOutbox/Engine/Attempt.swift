@@ -2,11 +2,11 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// One attempt of an entry that this process has a lease of: its request is made, saved and sent,
-/// and its end is judged, saved and shown.
+/// One attempt to send an entry that this process has leased: it builds, saves and sends the
+/// request, then evaluates, saves and publishes the outcome.
 ///
-/// Each step changes the copy of the entry that the attempt has. Only what is saved is shown. A
-/// step that cannot go on has settled the entry, or leaves it as it is stored.
+/// Each step changes the attempt's copy of the entry. Only saved states are published. A step that
+/// cannot continue has settled the entry, or leaves it as stored.
 struct Attempt {
   let outbox: Outbox
   let layer: LayerContext
@@ -16,12 +16,12 @@ struct Attempt {
   let epoch: Int
   let leasedAt: Date
   var entry: OutboxEntry
-  /// The entry as the store has it. It must have it still whenever a change is saved.
+  /// The entry as stored. A change is saved only if the store still has this.
   var stored: StoredEntry
 
   mutating func run() async {
     guard await isDue(), await makesRequest(), let request = await message() else { return }
-    // It has taken a while. The entry stays as it is stored, and other processes may send it.
+    // Leasing took a while. The entry stays as stored, and other processes may send it.
     guard outbox.withState({ !$0.queue.isPaused }) else { return await outbox.release(entry.id) }
     let prepared = entry
     entry.begin(at: now)
@@ -31,13 +31,13 @@ struct Attempt {
     do {
       start = try await begin(keys)
     } catch {
-      // Each wait for the lane is that of a Submission.answer(), which can be refused instead.
+      // Only a Submission.answer() waits for the lane, and that can be refused instead.
       entry = prepared
       return await unmade(error)
     }
     let end = await send(request)
     if case .sent(let sent) = end {
-      // The requests of its keys wait until its end is shown.
+      // Requests of its keys wait until its outcome is published.
       if outbox.withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) {
         await outbox.settle(judge(sent, start), layer)
       }
@@ -47,13 +47,13 @@ struct Attempt {
     layer.endSending(entry.id, keys)
     switch end {
     case .unwanted: await outbox.takenBack(stored, layer)
-    // As it was before, so that the next attempt does not take it for one in doubt.
+    // Restored, so that the next attempt does not treat it as in doubt.
     case .stopped: await outbox.settle(Ended(entry: prepared, begun: stored, consequence: .again), layer)
     case .sent, .takenOver: break
     }
   }
 
-  /// Begins to send the entry, once the requests of its keys are over.
+  /// Starts sending the entry, once the requests of its keys are finished.
   private func begin(_ keys: Set<RecordKey>) async throws(ReactorError) -> WriteStart {
     outbox.withState { $0.wait(entry.lane, atGateOf: keys) }
     defer { outbox.withState { $0.wait(entry.lane, atGateOf: nil) } }
@@ -70,7 +70,7 @@ struct Attempt {
 
 /// The request.
 extension Attempt {
-  /// Returns `true` if the entry may be sent. Otherwise it has ended.
+  /// Returns `true` if the entry may be sent. Otherwise it has been settled.
   private mutating func isDue() async -> Bool {
     if let id = outbox.withState({ $0.queue.identities.missingID(in: entry.id) }) {
       await refuse(.network(MutationError.missingIdentity(id)))
@@ -86,14 +86,14 @@ extension Attempt {
     return false
   }
 
-  /// Makes the request of the entry, unless it has one.
+  /// Builds the request of the entry, unless it has one.
   private mutating func makesRequest() async -> Bool {
     guard entry.request == nil else { return true }
     switch await made() {
     case .made(let made): return await freezes(made)
     case .failed(let error): await unmade(error)
     case .interrupted:
-      // For the next attempt or process, unless it was withdrawn.
+      // Kept for the next attempt or process, unless the entry was withdrawn.
       let isWithdrawn = outbox.withState { $0.items[entry.id]?.isWithdrawn == true }
       if isWithdrawn { await outbox.takenBack(stored, layer) } else { await outbox.release(entry.id) }
     }
@@ -119,8 +119,8 @@ extension Attempt {
     return true
   }
 
-  /// Makes the request in a task that is left alone if the entry is withdrawn or removed, or the
-  /// outbox is stopped: the program's code may take as long as it likes.
+  /// Builds the request in a task that is abandoned if the entry is withdrawn or removed, or the
+  /// outbox is stopped, since the app's code may take any time.
   private func made() async -> OutboxState.Making.End {
     let making = OutboxState.Making()
     let begins = outbox.withState { state in
@@ -142,7 +142,7 @@ extension Attempt {
     return end
   }
 
-  /// Ends an attempt whose request could not be made.
+  /// Settles an attempt whose request could not be built.
   private mutating func unmade(_ error: ReactorError) async {
     let outcome = SendOutcome(preparing: error)
     guard outcome.kind == .unsent || outcome.kind == .signIn else { return await refuse(error) }
@@ -176,7 +176,7 @@ extension Attempt {
       stored = begun
       return true
     } catch let error as ReactorError {
-      // An end without the request fits, as the entry did when it was submitted.
+      // Without its request, the outcome fits into an entry, as the submission did.
       entry.request = nil
       await refuse(error)
     } catch OutboxStorageError.changedEntry, OutboxStorageError.unknownEntry {
@@ -187,7 +187,7 @@ extension Attempt {
     return false
   }
 
-  /// The end of an attempt to send.
+  /// The result of an attempt to send.
   private enum Sending {
     case sent(SentRequest)
     /// The outbox was stopped or paused before, everything is being removed, or it is no longer the
@@ -199,9 +199,9 @@ extension Attempt {
     case takenOver
   }
 
-  /// Sends the request in a task of its own, which a removal of everything cancels.
+  /// Sends the request in a separate task, which `removeAll` cancels.
   private func send(_ request: Message) async -> Sending {
-    // To begin may have waited for a fetch.
+    // Starting may have waited for a fetch.
     switch await outbox.lookUp(begun: stored, leasedAt: leasedAt, layer) {
     case .isStored: break
     case .isTakenOver: return .takenOver
@@ -211,7 +211,7 @@ extension Attempt {
     let obstacle = outbox.withState { state -> Sending? in
       guard state.items[entry.id]?.isWithdrawn == false else { return .unwanted }
       guard state.isCurrent(epoch), !state.isStopped, !state.queue.isPaused else { return .stopped }
-      // An earlier one of another process may have been found since.
+      // An earlier entry of another process may have been found since.
       guard state.queue.mayGo(entry.id) else { return .stopped }
       state.items[entry.id]?.sending = task
       state.items[entry.id]?.signIns = state.signIns
@@ -228,7 +228,7 @@ extension Attempt {
     return .sent(await shot.value)
   }
 
-  /// Returns the end of an attempt that was sent.
+  /// Returns the outcome of an attempt that was sent.
   private mutating func judge(_ sent: SentRequest, _ start: WriteStart) -> Ended {
     let now = now
     let attempt = SendOutcome.Attempt(
@@ -250,7 +250,7 @@ extension Attempt {
       (ended.answer, ended.settlement) = (answer.result, mutation.settlement(of: answer))
       ended.entry.draftStaysUntil = ended.settlement.keepsDraft.map { now + $0.upToADay.inSeconds }
     }
-    // The dates of a tag and of a newer response do not tell which is newer if the clock was set.
+    // If the clock was set, the dates do not show whether a tag or a response is newer.
     if case .conflict = outcome { outbox.tags.forget(sent.key.url) }
     if entry.state == .refused, entry.conflicts > OutboxEntry.Limits.conflicts {
       ended.error = .network(MutationError.tooManyConflicts(entry.conflicts))
@@ -260,7 +260,7 @@ extension Attempt {
 }
 
 extension SentRequest {
-  /// Returns the error of an answer that is no acceptance; `nil` if it is one.
+  /// Returns the error of a response that is not an acceptance; `nil` for an acceptance.
   fileprivate func error(_ outcome: SendOutcome) -> ReactorError? {
     if outcome.kind == .diverted || outcome.kind == .refused && route.redirect != nil {
       return .network(ReactorError.Diverted(to: route.target))

@@ -2,8 +2,8 @@ import Foundation
 import ReactorCore
 import Synchronization
 
-/// The changes of a store, one after the other. Those that arrive while others are saved are saved
-/// together, in the order of their arrival.
+/// The changes of a store, saved in order. Changes that arrive during a save are saved together by
+/// the next one.
 final class CommitQueue: Sendable {
   typealias Outcome = Result<[UInt64], any Error>
 
@@ -38,7 +38,7 @@ final class CommitQueue: Sendable {
     self.scope = scope
   }
 
-  /// Gives changes their place.
+  /// Reserves the position of changes in the queue.
   ///
   /// - Parameter isHeld: `true` if they, and those after them, are saved only once ``save(_:)`` is
   ///   called with their ticket. Call it soon, in any case.
@@ -48,7 +48,7 @@ final class CommitQueue: Sendable {
     enqueue(Ticket(work: .commit(changes), hold: isHeld ? OneShot() : nil, didSave: didSave))
   }
 
-  /// Gives the removal of everything its place.
+  /// Reserves the position of a removal of everything.
   ///
   /// - Parameter keeping: Returns the entries that stay. Called when it is the removal's turn.
   func enqueueRemoval(
@@ -62,8 +62,8 @@ final class CommitQueue: Sendable {
     return ticket
   }
 
-  /// Saves a change, and those before it. The caller saves also those that arrive meanwhile, so
-  /// that few tasks are needed.
+  /// Saves a change and the changes queued before it. The caller also saves changes that arrive
+  /// meanwhile, so that few tasks are needed.
   ///
   /// - Returns: the numbers of the entries that were added or moved.
   /// - Throws: the error of the store.
@@ -93,8 +93,8 @@ final class CommitQueue: Sendable {
   /// The largest size of the changes that are saved together, in bytes.
   private static let limit = 4 << 20
 
-  /// Removes the tickets from the front that are saved together; none if the first is held, whose
-  /// owner saves it and those behind it.
+  /// Removes the tickets from the front that are saved together; none if the first is held; its
+  /// owner then saves it and the tickets behind it.
   private static func batch(_ tickets: inout [Ticket]) -> [Ticket] {
     guard tickets.first?.isReady == true else { return [] }
     guard case .commit? = tickets.first?.work else {
@@ -104,7 +104,7 @@ final class CommitQueue: Sendable {
     var size = 0
     let batch = tickets.prefix { ticket in
       guard case .commit(let changes) = ticket.work, ticket.isReady else { return false }
-      // The first goes in any case.
+      // The first is taken in any case.
       guard size == 0 || size + changes.size <= limit else { return false }
       size += changes.size
       return true
@@ -122,7 +122,7 @@ final class CommitQueue: Sendable {
       }
       return
     }
-    // Alone, or one after the other, so that what one of them cannot do does not keep the others.
+    // One after the other, so that the failure of one does not affect the others.
     for ticket in batch {
       do { settle(ticket, .success(try await perform(ticket.work))) } catch { settle(ticket, .failure(error)) }
     }
@@ -165,7 +165,7 @@ extension CommitQueue.Ticket {
     if case .commit(let changes) = work { changes } else { [] }
   }
 
-  /// The count of numbers that the store returns for the changes.
+  /// The number of entry numbers that the store returns for the changes.
   fileprivate var numbered: Int {
     changes.count { change in
       switch change {

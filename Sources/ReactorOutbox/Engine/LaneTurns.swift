@@ -1,8 +1,8 @@
 import Foundation
 import ReactorCore
 
-/// The entries that the layer expects to be sent as soon as their turn comes: requests that only
-/// streams wait for go after the last of them.
+/// The entries that the layer expects to be sent soon. Requests that only streams wait for are sent
+/// after the last of them.
 struct LaneTurns: Sendable {
   private let gate: SendingGate?
   private var keys: [UUID: Set<RecordKey>] = [:]
@@ -12,7 +12,7 @@ struct LaneTurns: Sendable {
 
   var ids: [UUID] { Array(keys.keys) }
 
-  /// Notes the keys that an entry is about to change; none if its turn does not come now.
+  /// Records the keys that an entry is about to change; none if its turn does not come now.
   mutating func note(_ id: UUID, _ new: Set<RecordKey>) {
     guard let gate, keys[id] ?? [] != new else { return }
     keys[id] = new.isEmpty ? nil : new

@@ -1,10 +1,10 @@
 import ReactorCore
 
-/// Requests of mutations that await other writes. Meanwhile, they hold the turns of their lanes.
+/// Requests of mutations that await other writes. Meanwhile, their lanes keep their turns.
 extension Outbox {
   /// Runs `body`, which waits for a write of a lane.
   ///
-  /// - Returns: `nil` if the lane would never get a turn.
+  /// - Returns: `nil` if the lane could never start.
   func awaiting<Result>(_ lane: String, _ body: () async -> Result) async -> Result? {
     guard let owner = LockOwner.current else { return await body() }
     let limit = max(1, configuration.concurrentLanes)
@@ -18,8 +18,8 @@ extension Outbox {
     }
   }
 
-  /// Refuses the waits of requests for a lane that gets no turn: every lane that has one waits for
-  /// these requests. Call it after a lane or a request has begun to wait.
+  /// Refuses waits for a lane that cannot start, because every running lane waits for these
+  /// requests. Call it after a lane or a request has started to wait.
   func refuseEndlessWaits() {
     guard let layer, let (owners, writes) = withState({ $0.withoutTurns(max(1, configuration.concurrentLanes)) }) else {
       return

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// The program's own decisions about entries.
+/// The app's commands on entries.
 extension Outbox {
   func takeBackUnsent(_ id: UUID) async -> Bool {
     guard let layer else { return false }
@@ -11,7 +11,7 @@ extension Outbox {
     let decision = withState { state -> Decision in
       guard let entry = state.queue.entries[id], entry.isInLane, state.items[id]?.sending == nil else { return .no }
       let isActive = state.queue.active.contains(id)
-      // An attempt that was begun and not sent yet counts already.
+      // An attempt that has started counts, even before it was sent.
       guard !entry.isInDoubt, entry.attempts == 0 || (isActive && entry.attempts == 1 && entry.state == .sending)
       else { return .no }
       state.items[id]?.isWithdrawn = true
@@ -31,24 +31,24 @@ extension Outbox {
     }
   }
 
-  /// The end of a decision about an entry that this process has a lease of.
+  /// The result of a command on an entry that this process has leased.
   private enum Decided {
     case isDone, isForbidden
     /// The entry was changed meanwhile. Ids that were given to it are a change, too.
     case isOutrun
   }
 
-  /// Runs `body` with an entry as it is stored, while nobody else sends or changes it, here or in
-  /// another process.
+  /// Runs `body` with an entry as it is stored, while holding its lease: neither this nor another
+  /// process sends or changes it.
   ///
-  /// - Returns: the result of `body`; `false` if somebody has it or has removed it, or if the store
+  /// - Returns: the result of `body`; `false` if it is leased or removed elsewhere, or if the store
   ///   fails.
   private func whileLeased(
     _ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Decided
   ) async -> Bool {
     let isFree = withState { state in
       guard !state.queue.active.contains(id) else { return false }
-      // Its lane would send it under this lease, which is then given back.
+      // Otherwise its lane would send it under this lease, which is about to be released.
       state.queue.begin(id)
       return true
     }
@@ -84,7 +84,7 @@ extension Outbox {
     return isDone
   }
 
-  /// Ends an entry that was withdrawn before its request was sent.
+  /// Finishes an entry that was withdrawn before its request was sent.
   ///
   /// - Parameter begun: The entry as it is stored.
   func takenBack(_ begun: StoredEntry, _ layer: LayerContext) async {
@@ -97,8 +97,8 @@ extension Outbox {
       let (isTakenBack, shot) = withState { state -> (Bool?, OneShot<Void>?) in
         guard let item = state.items[id] else { return (!state.lostWithdrawals.contains(id), nil) }
         if item.sending == nil, state.queue.active.contains(id) { return (nil, state.addWaiter()) }
-        // It was sent, or could not be prepared, before it saw that it was withdrawn. Its next
-        // attempt must not see it.
+        // The attempt sent it, or failed to prepare it, before it saw the withdrawal. The next
+        // attempt must not see the withdrawal.
         state.items[id]?.isWithdrawn = false
         return (nil, nil)
       }
@@ -108,7 +108,7 @@ extension Outbox {
     }
   }
 
-  /// Removes an entry from the store, and then from what is shown.
+  /// Removes an entry from the store, and then from the list.
   private func takeBack(
     _ stored: StoredEntry, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext
   ) async -> Decided {
@@ -124,7 +124,7 @@ extension Outbox {
       do {
         try await commits.save(commits.enqueue(changes + updates(of: orphans, layer)))
       } catch OutboxStorageError.unknownEntry(let other) where other != id {
-        // One of the others was taken back as well.
+        // Another of the entries was withdrawn as well.
         try await commits.save(commits.enqueue(changes))
       }
     } catch OutboxStorageError.changedEntry {
@@ -139,7 +139,7 @@ extension Outbox {
       withState { $0.items[id]?.isWithdrawn = false }
       return .isForbidden
     }
-    // Whoever was to send it may have taken it back meanwhile.
+    // The app may have withdrawn it meanwhile.
     guard withState({ $0.items[id] != nil || $0.unreadable[id] != nil }) else {
       return withState { $0.lostWithdrawals.contains(id) } ? .isForbidden : .isDone
     }
@@ -169,8 +169,8 @@ extension Outbox {
     return await isDoneOrChanged(isDone)
   }
 
-  /// Waits for the attempt whose end is shown already, while its lease is given back; not while the
-  /// store fails, which may take an hour.
+  /// Waits for an attempt whose outcome is published while its lease is being released. It does not
+  /// wait while the store fails, which may take an hour.
   private func attemptToEnd(_ id: UUID) async {
     while true {
       let shot = withState { state -> OneShot<Void>? in
@@ -201,7 +201,7 @@ extension Outbox {
     await ready()
     await attemptToEnd(id)
     let isAllowed = withState { state in
-      // It would be refused again if nobody gives an id that it holds.
+      // It would be refused again if no entry supplies an id that it contains.
       state.queue.entries[id]?.isDecidable == true && state.queue.identities.missingID(in: id) == nil
     }
     guard isAllowed else { return false }
@@ -209,7 +209,7 @@ extension Outbox {
       guard isUnchanged(stored) else { return .isForbidden }
       let now = layer.configuration.now()
       let entries = withState { state in
-        // It would be made from the same values, and conflict again.
+        // It would be built from the same values, and conflict again.
         if state.queue.entries[id]?.outcome?.kind == .conflict { state.items[id]?.needsRefresh = true }
         return state.retried(id, at: now, newKey: { self.configuration.newKey() })
       }
@@ -218,8 +218,8 @@ extension Outbox {
     return await isDoneOrChanged(isDone)
   }
 
-  /// Returns `isDone`. Otherwise another process may have decided: what it has done is taken over,
-  /// or the entry would hold its lane for ever.
+  /// Returns `isDone`. If it is `false`, another process may have acted: its change is taken over,
+  /// or the entry would block its lane for ever.
   private func isDoneOrChanged(_ isDone: Bool) async -> Bool {
     if !isDone, !(configuration.storage is MemoryOutboxStorage) { try? await readStore() }
     return isDone
@@ -227,7 +227,7 @@ extension Outbox {
 
   /// Moves entries to the ends of their lanes.
   ///
-  /// - Parameter stored: The first of them as it must be stored still.
+  /// - Parameter stored: The first of them, as the store must still have it.
   private func move(_ entries: [OutboxEntry], from stored: StoredEntry, _ layer: LayerContext) async -> Decided {
     var changes: [OutboxChange] = [.require(stored)]
     for entry in entries {
@@ -236,8 +236,7 @@ extension Outbox {
     }
     let mutations = withState { state in entries.map { state.items[$0.id]?.mutation } }
     let counts = mutations.map { $0?.drafts.changes.count ?? 0 }
-    // The places of the drafts are drawn together with those of the entries, so that both orders
-    // agree.
+    // Drafts and entries get their positions together, so that both orders agree.
     let ticket = withState { _ in
       let places = counts.map { layer.reserveDraftPlaces($0) }
       return commits.enqueue(changes) { numbers in self.moved(entries, numbers, places, layer) }
@@ -264,7 +263,7 @@ extension Outbox {
       let drafts = (try? old.mutation.drafts.made(of: entry.id, key: layer.key)) ?? []
       withState { state in
         var item = OutboxState.Item(mutation: old.mutation, drafts: drafts)
-        // Of a conflicted entry somebody may be waiting still.
+        // A caller may still wait for a conflicted entry.
         item.result = old.result
         (item.asked, item.needsRefresh) = (old.asked, old.needsRefresh)
         let isActive = state.queue.active.contains(entry.id)
@@ -274,7 +273,7 @@ extension Outbox {
         if isActive { state.queue.begin(entry.id) }
       }
       layer.replace(old.drafts, by: drafts, at: place)
-      // Ids may have been given since.
+      // Ids may have arrived since.
       if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }
       emit(entry, .submitted, layer)
     }
@@ -282,14 +281,14 @@ extension Outbox {
 }
 
 extension OutboxState {
-  /// Returns the entry `id`, ready to be sent again, and those that wait for its ids after it;
+  /// Returns the entry `id`, ready to be sent again, followed by the entries that wait for its ids;
   /// nothing if its state forbids it.
   fileprivate func retried(_ id: UUID, at now: Date, newKey: () -> String) -> [OutboxEntry] {
     guard var entry = queue.entries[id], let item = items[id], entry.isDecidable else { return [] }
     entry.retry(at: now, keepsRequest: item.mutation.keepsRequest, newKey: newKey)
     var entries = [entry]
     var seen: Set<UUID> = [id]
-    // Those that wait for its ids, in whatever number of steps.
+    // The entries that wait for its ids, directly or through other entries.
     var next = [id]
     while let owner = next.popLast() {
       let holders = queue.identities.holders(ofIDsOf: owner).compactMap { queue.entries[$0] }
@@ -302,7 +301,7 @@ extension OutboxState {
 }
 
 extension OutboxEntry {
-  /// A Boolean value that indicates whether the program decides if the entry is sent again.
+  /// A Boolean value that indicates whether the app may retry or discard the entry.
   var isDecidable: Bool {
     switch state {
     case .refused, .unresolved, .conflicted: true

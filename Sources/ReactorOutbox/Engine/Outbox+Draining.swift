@@ -1,19 +1,19 @@
 import Foundation
 import ReactorCore
 
-/// Sending until nothing is left that can go.
+/// Sending until no entry can be sent.
 extension Outbox {
   /// Sends every lane.
   ///
-  /// - Returns: the count of entries that have not ended.
+  /// - Returns: the number of unfinished entries.
   func sendAll(within duration: Duration) async -> Int {
     await drainLanes(until: nil, within: duration)
     return withState { state in state.queue.entries.values.count(where: \.isInLane) }
   }
 
-  /// Sends the lane of an entry until that has ended.
+  /// Sends the lane of an entry until the entry is finished.
   ///
-  /// - Returns: `true` if it has ended, or there is none.
+  /// - Returns: `true` if the entry has left its lane, or is unknown.
   func sendLane(of id: UUID, within duration: Duration) async -> Bool {
     await drainLanes(until: id, within: duration)
     return withState { state in state.queue.entries[id]?.isInLane != true }
@@ -31,7 +31,7 @@ extension Outbox {
     deadline.attach(
       spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
         try? await clock.sleep(for: duration)
-        // No lane begins another entry for it.
+        // No lane starts another entry for this drain.
         self?.withState { $0.drains[drain] = nil }
         isOver.settle(())
         self?.endTimerIfUnneeded()
@@ -78,8 +78,8 @@ extension Outbox {
 }
 
 extension OutboxState {
-  /// Adds a waiter for the next change; `nil` if the drain has nothing to wait for. The end of a
-  /// drain removes it under the same lock and is a change after that, so no wait misses it.
+  /// Adds a waiter for the next change; `nil` if the drain has nothing to wait for. A finishing
+  /// drain removes it under the same lock and then counts as a change, so no wait misses it.
   mutating func waiter(
     of drain: UUID, until id: UUID?, before end: Date, _ conditions: OutboxQueue.Conditions
   ) -> OneShot<Void>? {
@@ -87,10 +87,10 @@ extension OutboxState {
     return addWaiter()
   }
 
-  /// Returns a Boolean value that indicates whether a drain has something to wait for.
+  /// Returns a Boolean value that indicates whether a drain can still wait for a change.
   fileprivate func canProgress(until id: UUID?, before end: Date, _ conditions: OutboxQueue.Conditions) -> Bool {
     guard !isStopped else { return false }
-    // It is read again after a while.
+    // A failed store is read again after a while.
     if case .failed = reading { return true }
     let lanes: [String]
     if let id {

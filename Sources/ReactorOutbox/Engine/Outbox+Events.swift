@@ -46,7 +46,7 @@ extension FrozenRequest {
 
   /// Returns the message to send; `nil` if the method or the URL is invalid.
   func message(_ key: String?, _ configuration: OutboxConfiguration) -> HTTPRequest? {
-    // The target is sent as it was frozen: `URL` would encode some characters anew.
+    // The target is sent as it was saved, since `URL` would encode some characters differently.
     guard let method = HTTPRequest.Method(method), let colon = url.range(of: "://") else { return nil }
     let rest = url[colon.upperBound...]
     let authority = rest.prefix { $0 != "/" && $0 != "?" }

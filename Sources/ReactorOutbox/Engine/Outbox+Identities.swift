@@ -1,14 +1,14 @@
 import Foundation
 import ReactorCore
 
-/// The ids that the server has given, in the entries that hold a temporary one.
+/// The server's ids, in the entries that hold a temporary one.
 extension Outbox {
-  /// The JSON that stands in the store for an id that nobody will ever give: its entry was
-  /// accepted, and the answer had none.
+  /// The JSON that the store has for an id that will never arrive: the entry was accepted, but the
+  /// response contained no id.
   static let lostIdentity = Data("null".utf8)
 
   /// The name under which the store notes that an entry was withdrawn or discarded, so that no
-  /// other process takes it for accepted. It has the JSON of an id that nobody gives.
+  /// other process takes it for accepted. Its value is ``lostIdentity``'s JSON.
   static func takenBackMark(_ id: UUID) -> String { "taken back: \(id.uuidString)" }
 
   /// Takes over ids that the server has given to this process or to another one.
@@ -22,12 +22,13 @@ extension Outbox {
       }
     }
     guard !given.isEmpty else { return }
-    // All at once: what one entry has made of a new key, another one changes there.
+    // All at once: one entry's drafts may move to a key where another entry's drafts change, too.
     let changes = rewritten(by: given).compactMap { replaced(by: $0, layer) }
     layer.replace(changes + replacedSubmitted(layer))
   }
 
-  /// Returns the entries that hold one of the given ids, with the server's in its place.
+  /// Returns the entries that contain one of these temporary ids, with the server's ids in their
+  /// place.
   func rewritten(by identities: [String: Data]) -> [OutboxEntry] {
     guard !identities.isEmpty else { return [] }
     return withState { state in
@@ -65,7 +66,7 @@ extension Outbox {
     return (box, drafts)
   }
 
-  /// Gives an entry other arguments in the state. The layer is yet to show its drafts.
+  /// Replaces the arguments of an entry in the state. The caller then shows its drafts.
   private func exchange(
     _ new: OutboxEntry, _ box: MutationBox, _ drafts: [Draft], isMoved: Bool, _ layer: LayerContext
   ) -> DraftReplacement? {
@@ -75,26 +76,26 @@ extension Outbox {
       state.queue.put(entry)
       state.items[new.id]?.mutation = box
       state.noteLane(of: entry, box)
-      // The drafts of an entry that has ended are gone.
+      // The drafts of a finished entry are gone.
       guard entry.isInLane else { return nil }
       state.items[new.id]?.drafts = drafts
-      // Its keys may be others now.
+      // Its keys may have changed.
       state.noteTurn(of: new.id)
       let place = isMoved ? layer.reserveDraftPlaces(drafts.count) : nil
       return DraftReplacement(old: item.drafts, new: drafts, place: place)
     }
   }
 
-  /// Refuses the entries that wait for an id of one that has ended without.
+  /// Refuses the entries that wait for an id of an entry that completed without supplying it.
   func refuseDependents(of id: UUID, isAccepted: Bool = false, _ layer: LayerContext) async {
     let (dependents, temporary) = withState { state -> ([OutboxEntry], String) in
       let known = state.identities
       let dependents = state.queue.identities.holders(ofIDsOf: id, except: known).compactMap { state.queue.entries[$0] }
         .filter { !state.queue.active.contains($0.id) }
       let temporary = state.queue.identities.firstID(ofIDsOf: id) ?? ""
-      // Their lanes do not begin them meanwhile.
+      // So that their lanes do not start them meanwhile.
       for dependent in dependents { state.queue.begin(dependent.id) }
-      // A refused entry gives its ids no more, and still gets those of others.
+      // A refused entry no longer supplies ids, but still receives ids of other entries.
       if isAccepted {
         state.queue.identities.settle(id, known)
       } else if state.queue.entries[id] == nil {
@@ -117,7 +118,7 @@ extension Outbox {
 }
 
 extension OutboxEntry {
-  /// Returns the entry as it is refused where nobody gives an id that it waits for.
+  /// Returns the entry as refused, because no entry supplies an id that it waits for.
   func refused(forLackOf temporary: String, at now: Date) -> OutboxEntry {
     var entry = self
     _ = entry.end(as: .refused, at: now)
@@ -125,7 +126,7 @@ extension OutboxEntry {
     return entry
   }
 
-  /// Returns `true` if the entry was refused because nobody gives `temporary`.
+  /// Returns `true` if the entry was refused because no entry supplies `temporary`.
   func wasRefused(forLackOf temporary: String) -> Bool {
     state == .refused && outcome?.reason == Self.reason(forLackOf: temporary)
   }
@@ -134,7 +135,7 @@ extension OutboxEntry {
     ReactorError.network(MutationError.missingIdentity(temporary)).reason
   }
 
-  /// Returns the entry with the ids that the server has given; `nil` if it holds none of them.
+  /// Returns the entry with the server's ids; `nil` if it holds none of them.
   func rewritten(by identities: [String: Data]) -> OutboxEntry? {
     guard let arguments = TemporaryIDs.rewritten(arguments, identities) else { return nil }
     var entry = self
@@ -144,8 +145,8 @@ extension OutboxEntry {
 }
 
 extension OutboxState {
-  /// Returns the entries that are refused if `id` gives its ids to nobody, as they are then: those
-  /// that wait for them, in whatever number of steps.
+  /// Returns, as refused, the entries that can no longer be sent if `id` never supplies its ids:
+  /// the entries that wait for them, directly or through others.
   func orphans(of id: UUID, at now: Date, except known: [String: Data] = [:]) -> [OutboxEntry] {
     var orphans: [OutboxEntry] = []
     var seen: Set<UUID> = [id]

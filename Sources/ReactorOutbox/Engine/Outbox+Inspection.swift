@@ -31,7 +31,7 @@ extension WriteStatus {
     switch entry.state {
     case .waiting(let reason):
       (self.reason, until) = (reason.text, reason.until)
-      // Of an entry with attempts, a part may have been sent.
+      // Part of an entry with attempts may have been sent.
       if attempts == 0 { commands = [.withdraw] }
     case .unknown(let reason): (self.reason, until) = (reason.text, reason.until)
     case .sending: break

@@ -1,14 +1,14 @@
 import Foundation
 import ReactorCore
 
-/// Leases of entries. One may end during an attempt: the process was suspended, or the clock was
-/// set.
+/// Leases of entries. A lease may expire during an attempt, if the process was suspended or the
+/// clock was set.
 extension Outbox {
-  /// An entry that this process has a lease of.
+  /// An entry that this process has leased.
   struct Claimed: Sendable {
     var entry: OutboxEntry
-    /// The entry as it was stored then. Whoever saves a change of it requires that it still is: a
-    /// lease ends by time, and the process may have slept.
+    /// The entry as it was stored then. A change is saved only if the store still has exactly this:
+    /// the lease may have expired while the process slept.
     var stored: StoredEntry
   }
 
@@ -26,7 +26,7 @@ extension Outbox {
       postpone(id, after: error, layer)
       return nil
     }
-    // It was perhaps saved before its giver was.
+    // It may have been saved before the entry that supplied its id was accepted.
     entry = entry.rewritten(by: withState(\.identities)) ?? entry
     if !entry.isInLane {
       await release(id)
@@ -60,27 +60,27 @@ extension Outbox {
     return nil
   }
 
-  /// Gives a lease back. One that cannot be given back ends by time.
+  /// Releases a lease. If that fails, the lease expires by itself.
   func release(_ id: UUID) async {
     do { try await configuration.storage.release(id, in: scope, by: process) } catch {
       if let layer { emit(id, key: nil, .storeFailed(.persistence(error)), layer) }
     }
   }
 
-  /// Learns what others have done with an entry that was leased.
+  /// Takes over what other processes have done with an entry that was just leased.
   ///
   /// - Returns: the error of the store.
   private func catchUp(with entry: OutboxEntry, _ layer: LayerContext) async -> ReactorError? {
     guard let old = withState({ $0.queue.entries[entry.id] }) else { return nil }
     if old.arguments != entry.arguments { await learnFromStore(layer) }
     guard old.number != entry.number else { return nil }
-    // Another process has sent it again, and moved those that wait for its ids with it.
+    // Another process retried it, and moved the entries that wait for its ids behind it.
     do { try await readStore() } catch { return error }
     return nil
   }
 
-  /// Learns the ids that are stored with the end of an entry, which is not shown yet or is another
-  /// process's: all entries that have them change at once.
+  /// Takes over the ids that are stored with the outcome of an entry, which is not published yet or
+  /// was another process's. All entries that contain them change at once.
   private func learnFromStore(_ layer: LayerContext) async {
     let epoch = withState(\.epoch)
     guard let contents = try? await configuration.storage.contents(of: scope), withState({ $0.isCurrent(epoch) })
@@ -88,7 +88,7 @@ extension Outbox {
     learn(contents.identities, layer)
   }
 
-  /// Keeps the lease while the entry is sent.
+  /// Renews the lease while the entry is being sent.
   func renewLease(of id: UUID, _ layer: LayerContext) async {
     while !Task.isCancelled {
       do { try await layer.configuration.clock.sleep(for: Self.lease / 3) } catch { return }
@@ -98,7 +98,7 @@ extension Outbox {
     }
   }
 
-  /// An entry that this process has begun, as it is found in the store before it is sent.
+  /// An entry that this process is about to send, as found in the store.
   enum Begun: Sendable {
     case isStored
     /// Another process has changed it, which is taken over.
@@ -107,8 +107,7 @@ extension Outbox {
     case isUnknown
   }
 
-  /// Returns how the store has an entry that was begun. It is asked only if the lease may have
-  /// ended.
+  /// Reads an entry that is about to be sent, but only if its lease may have expired.
   func lookUp(begun: StoredEntry, leasedAt: Date, _ layer: LayerContext) async -> Begun {
     guard mayHaveEnded(leasedAt, layer) else { return .isStored }
     let now = layer.configuration.now()
@@ -135,7 +134,7 @@ extension Outbox {
 }
 
 extension OutboxLease {
-  /// Returns the time to look again whether another process has ended the entry: at the latest when
-  /// the lease ends.
+  /// Returns the time of the next check whether another process has finished the entry, at the
+  /// latest when its lease expires.
   func look(after now: Date) -> Date { min(now + Outbox.poll.inSeconds, max(until, now + 0.01)) }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import ReactorCore
 
-/// The beginning of lanes, and the waits between.
+/// Starting lanes, and the waits in between.
 extension Outbox {
   func conditions(_ layer: LayerContext) -> OutboxQueue.Conditions {
     OutboxQueue.Conditions(now: layer.configuration.now(), isReachable: layer.isReachable(layer.configuration))
   }
 
-  /// Begins every lane that can send; with `lane`, that one alone.
+  /// Starts every lane that can send, or only `lane`.
   func pump(_ lane: String? = nil) {
     guard let layer else { return }
     if withState({ state in
@@ -25,7 +25,7 @@ extension Outbox {
       where !state.lanes.running.contains(name) && state.maySend(name) {
         switch state.queue.turn(of: name, conditions) {
         case .send:
-          // Those that have waited go first.
+          // Lanes that have waited go first.
           if state.lanes.running.count < limit, !state.lanes.isStarved || lane != nil {
             state.run(name)
             begun.append(name)
@@ -45,8 +45,8 @@ extension Outbox {
     if lane == nil { beginStarved() }
   }
 
-  /// Begins the lanes that have waited longest, as many as there are turns free. Each round takes a
-  /// lane out, or begins one.
+  /// Starts the lanes that have waited longest, one for each free turn. Each round takes a lane out
+  /// or starts one.
   private func beginStarved() {
     let limit = max(1, configuration.concurrentLanes)
     while let name = withState({ $0.nextStarved(limit) }) { pump(name) }
@@ -56,7 +56,7 @@ extension Outbox {
     _ = spawnApart(on: layer.configuration.taskExecutor) { await self.run(lane, layer) }
   }
 
-  /// Sends the entries of a lane, until it stands still, or other lanes wait for their turn.
+  /// Sends the entries of a lane until it is blocked, or other lanes wait for their turn.
   private func run(_ lane: String, _ layer: LayerContext) async {
     let owner = withState { $0.laneTurn(lane) }.owner
     await LockOwner.$current.withValue(owner) {
@@ -92,8 +92,7 @@ extension Outbox {
   private func stop(_ lane: String) {
     withState { $0.stop(lane) }
     changed()
-    // Its own lane too, behind the others: something may have changed after it was found to stand
-    // still.
+    // Its own lane too, behind the others: something may have changed after it was found blocked.
     withState { $0.starve(lane) }
     beginStarved()
   }
@@ -101,11 +100,11 @@ extension Outbox {
 
 /// The waits.
 extension Outbox {
-  /// Looks again at `date`, on the configuration's clock.
+  /// Pumps again at `date`, on the configuration's clock.
   private func wakeUp(at date: Date, _ layer: LayerContext) {
-    // Read in this order: if time goes on in between, the task wakes early and looks again.
+    // Read in this order: if time passes in between, the task wakes early and pumps again.
     let elapsed = elapsed()
-    // A date has no room for the last microsecond, which would be waited for again and again.
+    // A date cannot represent the last microsecond, so the task would wait for it again and again.
     let wait = min(max(0.001, date.timeIntervalSince(layer.configuration.now())), 86_400)
     after(elapsed + .seconds(wait), layer) { $0.pump() }
   }
@@ -134,7 +133,7 @@ extension Outbox {
       })
   }
 
-  /// Cancels the timer, unless something is still to be done by it.
+  /// Cancels the timer, unless it is still needed.
   func endTimerIfUnneeded() {
     let task = withState { state -> TaskHandle? in
       guard !state.needsTimer else { return nil }
@@ -161,8 +160,8 @@ extension Outbox {
           isOnline = true
           break
         }
-        // If the changes have ended, they would end again at once. The next submission, drain or
-        // timer looks at the present state.
+        // If the sequence of changes has finished, another one would finish at once. The next
+        // submission, drain or timer reads the current state.
         guard isOnline, let self else { return }
         withState { if $0.watcher === task { $0.watcher = nil } }
         wentOnline()

@@ -16,7 +16,7 @@ extension Outbox: LayerPart {
     }
   }
 
-  /// Begins to read the store, unless it is read or being read.
+  /// Starts reading the store, unless that was done or is in progress.
   func read() {
     guard let layer else { return }
     enum Step { case none, read, readAgain }
@@ -43,7 +43,7 @@ extension Outbox: LayerPart {
     defer { withState { $0.removed.end() } }
     do {
       var (contents, epoch, mark) = (OutboxContents(), -1, UInt64(0))
-      // Once more if everything was removed meanwhile.
+      // Read once more if everything was removed meanwhile.
       while withState({ $0.epoch != epoch }) {
         (epoch, mark) = withState { ($0.epoch, $0.savedBefore) }
         contents = try await configuration.storage.contents(of: scope)
@@ -70,7 +70,7 @@ extension Outbox: LayerPart {
 
   /// Adds the entries of the store that are not known yet, and shows their drafts.
   ///
-  /// - Parameter start: The beginning of the reading. What was removed here since is not added.
+  /// - Parameter start: The start of the read. Entries that were removed here since are not added.
   func restore(_ contents: OutboxContents, since start: RecentRemovals.Start, _ layer: LayerContext) async {
     let reported = withState { state in
       defer { state.setAside = contents.setAside }
@@ -80,10 +80,10 @@ extension Outbox: LayerPart {
     learn(contents.identities, layer)
     withState { $0.reserve(contents.entries.count) }
     let types = mutationTypes
-    // With those that are given and not yet saved.
+    // Includes ids that were received and are not saved yet.
     let identities = withState(\.identities)
     var (isAwaited, isReadable) = (false, true)
-    // A store of the program's own may return an entry twice.
+    // The app's own store may return an entry twice.
     var seen: Set<UUID> = []
     let new = contents.entries
       .filter { stored in seen.insert(stored.id).inserted && withState { $0.isNew(stored.id, since: start) } }
@@ -103,7 +103,7 @@ extension Outbox: LayerPart {
 
   /// Adds entries in batches.
   ///
-  /// - Returns: the entries whose time is over.
+  /// - Returns: the entries that have expired.
   private func restore(
     _ new: [Restored], of contents: OutboxContents, since start: RecentRemovals.Start, _ layer: LayerContext
   ) -> [UUID] {
@@ -132,8 +132,8 @@ extension Outbox: LayerPart {
     return old
   }
 
-  /// Notes ids before the first entry may go: a giver may be behind one that waits for it, and
-  /// those that wait for the ids of an unreadable one go on waiting.
+  /// Records ids before the first entry may go: an entry may be in front of the entry that supplies
+  /// its id, and entries that wait for the ids of an unreadable entry keep waiting.
   private func note(_ new: [Restored], isAwaited: Bool) {
     withState { state in
       for restored in new {
@@ -168,7 +168,7 @@ extension Outbox: LayerPart {
   /// Shows the drafts of some entries, and adds the entries.
   private func restore(_ batch: [Restorable], _ layer: LayerContext) {
     guard let first = batch.first else { return }
-    // The layer would go on to show an accepted one after everything is removed.
+    // The layer would continue to show an accepted one after everything is removed.
     let isRemoved = first.isAccepted && withState { $0.removals > 0 }
     let drafts = isRemoved ? [] : batch.flatMap(\.item.drafts)
     let place = layer.reserveDraftPlaces(drafts.count, isRestored: !first.isNewest)
@@ -184,7 +184,7 @@ extension Outbox: LayerPart {
         if next.isAccepted {
           state.accepted.append(next.entry.id)
           state.queue.identities.lose(idsIn: next.entry)
-          // They are the layer's now.
+          // They belong to the layer now.
           next.item.drafts = []
         }
         state.insert(next.entry, next.item)
@@ -210,8 +210,8 @@ extension Outbox: LayerPart {
     pump()
   }
 
-  /// Cancels what is being sent and made. What was submitted by then is removed. A caller that was
-  /// cancelled may submit more meanwhile, which stays.
+  /// Cancels requests that are being built or sent. Entries submitted so far are removed. Entries
+  /// that a cancelled caller submits meanwhile stay.
   package func willRemoveAll() -> PartRemoval {
     let (tasks, makings, place) = withState { state in
       state.epoch += 1
@@ -235,15 +235,14 @@ extension Outbox: LayerPart {
   }
 
   private func didRemoveAll() {
-    // Before any lane goes on, and ends one of them.
+    // Done before a lane continues and finishes one of them.
     showAgain()
     withState { $0.removals -= 1 }
     changed()
     pump()
   }
 
-  /// Shows the drafts of the entries that are still there, and are sent, although the layer has
-  /// forgotten them.
+  /// Shows the drafts of the remaining entries again, which the layer has forgotten.
   private func showAgain() {
     let drafts = withState { state in
       state.queue.entries.values.filter(\.isInLane).sorted { $0.number < $1.number }
@@ -278,7 +277,7 @@ extension Outbox: LayerPart {
   }
 }
 
-/// An entry of the store with all that is added to an outbox for it.
+/// An entry of the store, with the state that the outbox adds for it.
 private struct Restorable {
   var entry: OutboxEntry
   var item: OutboxState.Item
@@ -286,15 +285,15 @@ private struct Restorable {
   var lease: OutboxLease?
   /// The time for which its draft stays, although the entry was accepted.
   var stay: Duration?
-  /// A Boolean value that indicates whether it was submitted after all that were known before.
+  /// A Boolean value that indicates whether it was submitted after all known entries.
   var isNewest = false
 
   var isAccepted: Bool { entry.state == .accepted }
 
   /// Returns `true` if the entry can be added together with others, which notifies each key once.
   ///
-  /// Accepted ones follow each other under numbers of their own. Of many drafts that are added at
-  /// once, each copies those before it.
+  /// Accepted entries have separate, consecutive numbers. When many drafts are added at once, each
+  /// copies the drafts before it.
   func goes(with batch: [Restorable]) -> Bool {
     guard let first = batch.first else { return true }
     return batch.count < 64 && !isAccepted && !first.isAccepted && isNewest == first.isNewest
@@ -348,7 +347,7 @@ extension OutboxContents {
 }
 
 extension OutboxEntry {
-  /// A Boolean value that indicates whether an accepted entry is no longer needed for its drafts.
+  /// A Boolean value that indicates whether the drafts of an accepted entry have expired.
   func isOver(at now: Date) -> Bool {
     guard state == .accepted, draftStaysUntil == nil else { return false }
     return endedAt.map { !(0..<Outbox.keepsAccepted.inSeconds).contains(now.timeIntervalSince($0)) } ?? true

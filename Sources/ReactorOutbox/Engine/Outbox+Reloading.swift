@@ -1,22 +1,22 @@
 import Foundation
 import ReactorCore
 
-/// The entries that other processes have added, sent or ended since the store was read.
+/// The entries that other processes have added, sent or finished since the store was read.
 extension Outbox {
   func readStore() async throws(ReactorError) {
     guard let layer else { return }
     if try await waitedForReading() { return }
-    // What changes here while the store is read is newer than what is read.
+    // Changes here during the read are newer than what is read.
     let (before, epoch, start, mark) = withState {
       ($0.queue.entries, $0.epoch, $0.removed.begin(), $0.savedBefore)
     }
     defer { withState { $0.removed.end() } }
     do {
       let contents = try await configuration.storage.contents(of: scope)
-      // What is being removed with everything else has not ended elsewhere.
+      // Entries that `removeAll` is removing were not finished by another process.
       guard withState({ $0.isCurrent(epoch) }) else { return }
       if try await savedAgain(in: contents, layer) { return try await readStore() }
-      // Until the places of all entries are known, none is sent before one that was moved.
+      // Until the places of all entries are known, no entry overtakes an entry that was moved.
       withState { state in
         state.takeovers += 1
         state.noteRead(contents, since: mark)
@@ -36,11 +36,11 @@ extension Outbox {
     pump()
   }
 
-  /// Takes over what the store has of the entries that were known.
+  /// Takes over the stored state of known entries.
   private func takeOver(
     _ contents: OutboxContents, changedSince before: [UUID: OutboxEntry], _ layer: LayerContext
   ) async {
-    // First of all, and in all entries at once. That alone is no change of an entry.
+    // Done first, and in all entries at once. It does not count as a change of an entry.
     learn(contents.identities, layer)
     let known = withState { state in
       before.mapValues { old in
@@ -58,12 +58,12 @@ extension Outbox {
     }
   }
 
-  /// Reads the entries that other processes may have added before one of this process, whose turn
-  /// it is. The lane decides anew then which entry goes. A store that fails is read again after a
-  /// while.
+  /// Reads the entries that other processes may have added before an entry of this process whose
+  /// turn it is. The lane then chooses the next entry again. A store that fails is read again after
+  /// a while.
   ///
-  /// A reading that succeeds knows every number that was saved before it began. So an entry causes
-  /// one reading at most, unless everything is removed meanwhile.
+  /// A successful read covers every number that was saved before it started. So an entry causes at
+  /// most one read, unless everything is removed meanwhile.
   func readOthers(before id: UUID, _ layer: LayerContext) async {
     if let gap = withState({ $0.gap(before: id) }) {
       // A store that fails is read, which reports it.
@@ -77,10 +77,10 @@ extension Outbox {
     }
   }
 
-  /// Waits for the reading under way, if there is one.
+  /// Waits for the read in progress, if any.
   ///
   /// - Returns: `true` if the store was read meanwhile.
-  /// - Throws: the error of that reading.
+  /// - Throws: the error of that read.
   private func waitedForReading() async throws(ReactorError) -> Bool {
     guard !withState(\.isReady) else { return false }
     await ready()
@@ -113,7 +113,7 @@ extension Outbox {
     if lease == nil { entry.abandon() }
     switch (old.isInLane, entry.isInLane) {
     case (true, false): return await endedElsewhere(entry, contents.identities, layer)
-    // It is retried there, and shown again by what restores it.
+    // It was retried there, and ``restore(_:since:)`` shows it again.
     case (false, true):
       withState { state in
         state.remove(entry.id)
@@ -130,7 +130,7 @@ extension Outbox {
 }
 
 extension OutboxState {
-  /// Returns a Boolean value that indicates whether an entry is as it was, and nobody works on it.
+  /// Returns `true` if an entry is unchanged and no command or attempt is working on it.
   fileprivate func isUnchanged(_ entry: OutboxEntry) -> Bool {
     !queue.active.contains(entry.id) && queue.entries[entry.id] == entry
   }

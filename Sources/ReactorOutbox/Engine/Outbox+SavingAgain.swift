@@ -1,14 +1,13 @@
 import Foundation
 import ReactorCore
 
-/// A store that somebody has removed while this process ran.
+/// A store that was removed while this process ran.
 ///
-/// The entries of this process are in memory, and go into the new store in their order. With each
-/// of them goes a marker, among the ids that servers gave. So another process, which has the entry
-/// in memory as well, finds it ended and not lost once it is sent.
+/// The entries of this process are in memory, and are saved in the new store, in their order, each
+/// with a marker among the ids from servers. The marker tells another process that has the entry in
+/// memory, too, that a missing entry was sent, not lost.
 extension Outbox {
-  /// Saves the entries of this process again if the store is another one than the one that was
-  /// read last.
+  /// Saves the entries of this process again if the store was replaced since it was last read.
   ///
   /// - Returns: `true` if it is, so that its contents are to be read again.
   func savedAgain(in contents: OutboxContents, _ layer: LayerContext) async throws -> Bool {
@@ -65,7 +64,7 @@ extension Outbox {
     static let limit = 4 << 20
   }
 
-  /// Returns the next changes that make the store of what is in memory.
+  /// Returns the next changes that rebuild the store from memory.
   ///
   /// - Parameter skipped: The entries that cannot be encoded.
   private func batch(
@@ -100,7 +99,7 @@ extension Outbox {
     return batch
   }
 
-  /// Gives a batch its place among the commits.
+  /// Reserves the position of a batch among the commits.
   ///
   /// - Returns: `nil` if there is nothing to do, or everything was removed meanwhile.
   private func ticket(
@@ -120,7 +119,7 @@ extension Outbox {
     }
   }
 
-  /// Leases the entries that this process is sending, or another one would send them too.
+  /// Leases the entries that this process is sending, so that no other process sends them too.
   private func keepLeases(of ids: [UUID], _ layer: LayerContext) async {
     for id in ids where withState({ $0.queue.active.contains(id) }) {
       let now = layer.configuration.now()
@@ -137,7 +136,7 @@ extension Outbox {
 extension Outbox {
   private static let markerPrefix = "entry-"
 
-  /// The name, among the ids that servers gave, that says that an entry was saved again.
+  /// The name, among the ids from servers, that marks an entry as saved again.
   static func marker(of id: UUID) -> String { "\(markerPrefix)\(id.uuidString)" }
 
   static func isMarker(_ name: String) -> Bool { name.utf8.starts(with: markerPrefix.utf8) }
@@ -154,7 +153,7 @@ extension OutboxState {
     var id: UUID { stored.id }
   }
 
-  /// Returns the entries in memory that a store has neither now nor had before, in their order.
+  /// Returns the entries in memory that the store does not have and never had, in order.
   fileprivate func absent(from contents: OutboxContents) -> [Absent] {
     let stored = Set(contents.entries.map(\.id))
     func isAbsent(_ id: UUID) -> Bool { !stored.contains(id) && contents.identities[Outbox.marker(of: id)] == nil }
@@ -165,7 +164,7 @@ extension OutboxState {
   }
 
   /// Returns the entries that were submitted to a new store before the earlier ones of their lanes
-  /// were saved there again: they are behind those.
+  /// were saved there again: they must follow these.
   ///
   /// - Parameter added: The entries that are saved again next.
   fileprivate func ahead(of added: [UUID], in contents: OutboxContents) -> [StoredEntry] {

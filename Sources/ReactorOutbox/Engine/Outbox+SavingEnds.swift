@@ -1,18 +1,18 @@
 import Foundation
 import ReactorCore
 
-/// The ends of attempts in a store that may fail, or that another process has changed.
+/// The outcomes of attempts in a store that may fail, or that another process has changed.
 extension Outbox {
-  /// Saves the end of an attempt. A store that fails is tried three times.
+  /// Saves the outcome of an attempt. A store that fails is tried three times.
   ///
-  /// After a failure, the ids that the end gives to other entries are saved without those entries:
-  /// whoever reads one takes them from there. The entries may be others by then, and what was saved
-  /// of an attempt since must stay.
+  /// After a failure, only the ids that the outcome gives to other entries are saved, not the
+  /// rewritten entries: a later read applies the ids. By then the entries may have changed, and
+  /// what was saved of an attempt since must stay.
   ///
   /// - Parameter rewritten: The other entries that get ids.
-  /// - Returns: The changes that could not be saved, of this entry alone. The others are saved with
-  ///   their own ends. `nil` if another process has changed the entry since the attempt began: what
-  ///   it has made of the entry counts, and the end does not.
+  /// - Returns: The changes of this entry that could not be saved. Other entries are saved with
+  ///   their own outcomes. `nil` if another process has changed the entry since the attempt began:
+  ///   its change counts, and this outcome is dropped.
   func saveEnd(
     _ changes: [OutboxChange], of ended: Ended, rewriting rewritten: Set<UUID>, _ epoch: Int, _ layer: LayerContext
   ) async -> [OutboxChange]? {
@@ -28,15 +28,16 @@ extension Outbox {
     return rest
   }
 
-  /// Continues to save an end that is shown already, for an hour. The lane stands still meanwhile:
-  /// after a restart the entry is sent again, and must not come after one that was behind it.
+  /// Keeps trying, for an hour, to save an outcome that the app already sees. The lane is blocked
+  /// meanwhile: after a restart the entry would be sent again, and must not follow an entry that
+  /// was behind it.
   func keepSaving(_ changes: [OutboxChange], of ended: Ended, _ epoch: Int, _ layer: LayerContext) async {
     guard !changes.isEmpty else { return }
     var rest = changes
     var waited = Duration.zero
     withState { _ = $0.unsaved.insert(ended.entry.id) }
     defer { withState { _ = $0.unsaved.remove(ended.entry.id) } }
-    // The program's decisions about it fail meanwhile, and wait for nothing.
+    // The app's commands on it fail meanwhile instead of waiting.
     changed()
     while !rest.isEmpty, waited < .seconds(3_600), !withState(\.isStopped) {
       do { try await layer.configuration.clock.sleep(for: Self.storePause) } catch { return }
@@ -62,7 +63,7 @@ extension Outbox {
           mayBeSavedAgain = false
           if await isSavedAgain(id, layer) { continue }
         }
-        // The program has taken it back, or another process has ended it.
+        // The app has withdrawn it, or another process has finished it.
         let count = rest.count
         rest.removeAll { $0.entry == id }
         guard rest.count < count else { return [] }
@@ -82,8 +83,8 @@ extension Outbox {
     return []
   }
 
-  /// Returns the entry as it is stored now, if the end counts nevertheless: the store has it
-  /// already, or the server's answer says more than what another process has found out.
+  /// Returns the entry as it is stored now, if this outcome counts nevertheless: it is stored
+  /// already, or the server's response is more definite than the other process's state.
   private func required(
     _ changes: [OutboxChange], of ended: Ended, _ layer: LayerContext
   ) async throws -> StoredEntry? {
@@ -91,7 +92,7 @@ extension Outbox {
     let now = layer.configuration.now()
     let claimed = try await configuration.storage.claim(
       id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
-    // Whoever has it sends it, and gets an answer too.
+    // The process that holds it sends it, and gets a response too.
     guard let stored = claimed else { return nil }
     let isSaved = changes.contains { change in
       if case .update(let entry) = change { entry.id == id && entry.bytes == stored.bytes } else { false }
@@ -113,7 +114,7 @@ extension OutboxEntry {
 }
 
 extension OutboxChange {
-  /// The entry that the change saves in a new state, or requires in one; `nil` for another change.
+  /// The entry that the change updates or requires; `nil` for another change.
   fileprivate var entry: UUID? {
     switch self {
     case .update(let entry), .require(let entry): entry.id

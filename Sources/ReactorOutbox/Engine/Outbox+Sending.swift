@@ -3,9 +3,9 @@ import HTTPCaching
 import HTTPTypes
 import ReactorCore
 
-/// The attempts of entries: when each begins, and what ends all of them.
+/// The attempts of entries: starting them, and stopping all of them.
 extension Outbox {
-  /// Sends an entry, whose lane waits for it.
+  /// Sends an entry while its lane waits.
   func process(_ id: UUID, _ layer: LayerContext) async {
     defer { attemptIsOver(id) }
     let epoch = withState(\.epoch)
@@ -27,10 +27,10 @@ extension Outbox {
     }
   }
 
-  /// Frees an entry for the program's decisions, which may wait for that.
+  /// Frees an entry for the app's commands, which may wait for that.
   private func attemptIsOver(_ id: UUID) {
     let isDecided = withState { state in
-      // Not before: what was sent cannot be withdrawn while its end is being saved.
+      // Not earlier: a sent entry cannot be withdrawn while its outcome is being saved.
       state.items[id]?.sending = nil
       state.queue.end(id)
       return state.queue.entries[id]?.isDecidable == true
@@ -53,7 +53,7 @@ extension Outbox {
       newKey: { [configuration] in configuration.newKey() })
   }
 
-  /// Returns a random position of a wait, in 0...1.
+  /// Returns a random number in 0...1, for a wait.
   func nextRandom() -> Double {
     var generator = random
     return Double.random(in: 0...1, using: &generator)
@@ -81,7 +81,7 @@ extension Outbox {
 
 /// The requests of entries.
 extension Outbox {
-  /// Calls the program for the request of an entry, with what it knows.
+  /// Calls the mutation to build its request, with the known values.
   func made(
     _ entry: OutboxEntry, _ item: OutboxState.Item, _ layer: LayerContext
   ) async throws -> OutboxState.Making.Made {
@@ -90,7 +90,8 @@ extension Outbox {
     if isRebase { try await item.asked?.refresh(in: layer, into: known.fetched) }
     var resource = try await item.mutation.value.request(known)
     if known.asked.hasOutdatedTag || isRebase && item.asked == nil {
-      // Once: a response that is requested now has what was accepted before, and its own tag.
+      // Once is enough: a response that is requested now contains all accepted writes, and has its
+      // own tag.
       try await known.asked.refresh(in: layer, into: known.fetched)
       known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags, fetched: known.fetched)
       resource = try await item.mutation.value.request(known)

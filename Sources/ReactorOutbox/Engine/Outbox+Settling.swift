@@ -3,11 +3,10 @@ import HTTPCaching
 import HTTPTypes
 import ReactorCore
 
-/// The end of an attempt.
+/// The outcome of an attempt.
 struct Ended: Sendable {
   var entry: OutboxEntry
-  /// The entry as the attempt has left it in the store; `nil` for one that this process has no
-  /// lease of.
+  /// The entry as the attempt has left it in the store; `nil` if this process holds no lease of it.
   var begun: StoredEntry?
   var consequence: OutboxEntry.Consequence
   /// The request and its answer; `nil` if nothing was sent.
@@ -16,14 +15,14 @@ struct Ended: Sendable {
   var error: ReactorError?
   var answer: Result<any Sendable, ReactorError> = .success(())
   var settlement = Settlement()
-  /// The beginning of the request; `nil` if nothing was sent.
+  /// The start of the request; `nil` if nothing was sent.
   var start: WriteStart?
 }
 
 extension Outbox {
-  /// Ends an entry that cannot be sent.
+  /// Finishes an entry that cannot be sent.
   ///
-  /// - Parameter stored: The entry as it must be stored still; `nil` without a lease.
+  /// - Parameter stored: The entry, as the store must still have it; `nil` without a lease.
   func refuse(
     _ entry: inout OutboxEntry, from stored: StoredEntry?, _ error: ReactorError, _ layer: LayerContext
   ) async {
@@ -33,7 +32,7 @@ extension Outbox {
     await settle(Ended(entry: entry, begun: stored, consequence: .ended, error: error), layer)
   }
 
-  /// Saves the end of an attempt, and then shows it.
+  /// Saves the outcome of an attempt, and then publishes it.
   func settle(_ ended: Ended, _ layer: LayerContext) async {
     let id = ended.entry.id
     let (item, epoch) = withState { ($0.items[id], $0.epoch) }
@@ -45,13 +44,14 @@ extension Outbox {
       return await takeOver(id, layer)
     }
     await show(ended, identities, layer)
-    // Before the lease is given back, or another process would send what is stored.
+    // Done before the lease is released. Otherwise another process would send the stored entry.
     await keepSaving(rest, of: ended, epoch, layer)
     let isOver = ended.entry.isInLane && ended.consequence == .ended
     if !isOver, ended.entry.state != .accepted { await release(id) }
   }
 
-  /// Returns the end of an attempt for the store, with what follows from it for other entries.
+  /// Returns the changes that save the outcome of an attempt, with its consequences for other
+  /// entries.
   private func changes(
     for ended: Ended, keepsAccepted: Bool, _ identities: [String: Data], _ rewritten: [OutboxEntry],
     _ layer: LayerContext
@@ -69,7 +69,7 @@ extension Outbox {
       removed.append(oldest)
     }
     if isAccepted || ended.entry.state == .refused {
-      // Otherwise the next process, which has not seen that they wait, would send them.
+      // Otherwise the next process would send them, since it has not seen that they wait.
       let now = layer.configuration.now()
       entries += withState { $0.orphans(of: id, at: now, except: $0.identities.merging(identities) { $1 }) }
     }
@@ -96,17 +96,18 @@ extension Outbox {
     }
   }
 
-  /// Shows the end of an attempt: in its state, its drafts, the stale records and to its waiters.
+  /// Publishes the outcome of an attempt: the entry's state, its drafts, stale records, and its
+  /// waiters' results.
   private func show(
     _ ended: Ended, _ identities: [String: Data], _ layer: LayerContext
   ) async {
     let entry = ended.entry
     let waiting = withState { $0.lanes(waitingFor: entry.id) }
-    // Before its end, so that its own draft and those of the others name the same thing. Those that
-    // were submitted while the end was saved have the ids, too.
+    // Done before the outcome, so that its draft and the drafts of other entries refer to the same
+    // id. Entries that were submitted while the outcome was saved get the ids, too.
     learn(identities, layer)
     let ending = withState { state -> OutboxState.Item? in
-      // Its drafts may be others than at the beginning.
+      // Its drafts may have changed since the start.
       guard let item = state.items[entry.id] else { return nil }
       if entry.state == .accepted, item.drafts.isEmpty {
         state.remove(entry.id, keepsIDs: true)
@@ -123,7 +124,7 @@ extension Outbox {
     case .accepted:
       accept(item.drafts, of: entry.id, after: ended.settlement.keepsDraft?.upToADay, layer)
       for note in ended.settlement.entities { note(layer, ended.start) }
-      // Not before: the tag would be newer than the value that is read.
+      // Not earlier: the tag would be newer than the value that a request reads.
       if let sent = ended.sent {
         tags.note(sent, of: entry.id, madeFrom: item.asked, at: entry.endedAt ?? layer.configuration.now())
       }
@@ -137,11 +138,11 @@ extension Outbox {
       await refuseDependents(of: entry.id, isAccepted: entry.state == .accepted, layer)
     }
     changed()
-    // Those that have waited for its ids, given or not.
+    // The lanes that waited for its ids, whether these arrived or not.
     for lane in waiting { pump(lane) }
   }
 
-  /// Invalidates what an ended entry has made stale, or may have.
+  /// Invalidates the resources that a finished entry has made stale, or may have.
   private func invalidate(_ ended: Ended, _ item: OutboxState.Item, _ layer: LayerContext) async {
     var keys = ended.sent?.changed ?? []
     if ended.leavesDoubt { keys += item.drafts.keys.filter { !keys.contains($0) } }
@@ -151,7 +152,7 @@ extension Outbox {
 }
 
 extension Ended {
-  /// The outcome for those that wait for the entry; `nil` if it goes on.
+  /// The result for the callers that wait for the entry; `nil` if it will be sent again.
   fileprivate var result: SubmissionResult.Value? {
     switch entry.state {
     case .accepted: answer
@@ -179,7 +180,7 @@ extension SentRequest {
 }
 
 extension OutboxEntry {
-  /// Returns the entry without its request, whose bytes are not needed any more.
+  /// Returns the entry without its request, whose bytes are no longer needed.
   func withoutRequest(if isOver: Bool = true) -> OutboxEntry {
     guard isOver else { return self }
     var entry = self
@@ -189,7 +190,7 @@ extension OutboxEntry {
 }
 
 extension OutboxState {
-  /// Records what the program may ask of an ended attempt.
+  /// Records the details of a finished attempt that the app may read.
   fileprivate mutating func note(_ ended: Ended) {
     let id = ended.entry.id
     switch ended.consequence {
@@ -209,8 +210,8 @@ extension OutboxState {
     if ended.consequence == .ended { items[id]?.error = ended.error }
   }
 
-  /// Makes room for another accepted entry, and returns the one that is forgotten: if there is one,
-  /// the oldest whose draft does not stay.
+  /// Makes room for another accepted entry, and returns the forgotten entry, if any: the oldest
+  /// whose draft does not stay.
   fileprivate mutating func forgetOldestAccepted(adding id: UUID) -> UUID? {
     accepted.append(id)
     guard accepted.count > Outbox.acceptedLimit else { return nil }
@@ -220,7 +221,7 @@ extension OutboxState {
     return oldest
   }
 
-  /// Returns the lanes with entries that wait for an id that `id` gives.
+  /// Returns the lanes with entries that wait for an id from the entry `id`.
   fileprivate func lanes(waitingFor id: UUID) -> [String] {
     Set(queue.identities.holders(ofIDsOf: id).compactMap { queue.entries[$0]?.lane }).sorted()
   }
@@ -231,7 +232,7 @@ extension OutboxState {
 extension Outbox {
   /// Turns the drafts of an accepted entry into accepted ones; with `stay`, after that time.
   ///
-  /// If the layer is released before, the next one of the scope finds the entry.
+  /// If the layer is released before, the scope's next layer finds the entry.
   func accept(_ drafts: [Draft], of id: UUID, after stay: Duration?, _ layer: LayerContext) {
     guard let stay else { return layer.accept(drafts) }
     let clock = layer.configuration.clock
@@ -239,13 +240,13 @@ extension Outbox {
       do { try await clock.sleep(for: stay) } catch { return }
       guard let self, let layer else { return }
       layer.accept(drafts)
-      // What was fetched meanwhile may be without the change, and fresh.
+      // A value fetched meanwhile may be fresh and still lack the change.
       await layer.invalidate(drafts.keys, groups: [])
       await endStay(of: id, layer)
     }
   }
 
-  /// Saves that the draft of an entry does not stay any more.
+  /// Saves that the draft of an entry no longer stays.
   private func endStay(of id: UUID, _ layer: LayerContext) async {
     guard var entry = withState({ $0.queue.entries[id] }), entry.draftStaysUntil != nil else { return }
     entry.draftStaysUntil = nil
@@ -266,7 +267,7 @@ extension OutboxEntry {
   /// the draft does not stay.
   func draftStay(at now: Date) -> Duration? {
     guard state == .accepted, let draftStaysUntil else { return nil }
-    // If the clock was set back, the whole time begins again.
+    // If the clock was set back, the whole time starts again.
     let longest = draftStaysUntil.timeIntervalSince(endedAt ?? now)
     return .seconds(min(max(0, draftStaysUntil.timeIntervalSince(now)), max(0, longest))).upToADay
   }

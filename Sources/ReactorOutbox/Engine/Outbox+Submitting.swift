@@ -3,7 +3,7 @@ import HTTPCaching
 import HTTPTypes
 import ReactorCore
 
-/// The way of a mutation into the outbox.
+/// Submitting a mutation.
 extension Outbox {
   func submit<M: Mutation>(_ mutation: M, in layer: LayerContext) async throws(ReactorError) -> Submission<M.Answer> {
     let id = configuration.makeID()
@@ -34,7 +34,7 @@ extension Outbox {
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
     entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.newKey() : nil
     entry.request = frozen
-    // An earlier process may have used the program's key.
+    // An earlier process may have used the app's key.
     if key != nil { await ready() }
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
     let result = try await submit(entry, item, hasOwnKey: key != nil, in: layer)
@@ -52,18 +52,19 @@ extension Outbox {
     let awaited = withState { $0.queue.identities.awaited(byNew: entry) }
     let entry = entry.awaiting(awaited)
     let bytes = try encoded(entry, layer)
-    // The place of the drafts and that of the entry are drawn together, so that both orders agree.
+    // The drafts and the entry get their positions together, so that both orders agree.
     let reserved = withState { state -> (CommitQueue.Ticket, UInt64, SubmissionResult)? in
       if hasOwnKey, state.usesKeyForOtherBytes(entry) { return nil }
       let place = layer.reserveDraftPlaces(item.drafts.count)
       var item = item
       item.epoch = state.epoch
-      // The turn is the lane's for as long as the lane has entries, so it is drawn with the place.
+      // A lane keeps its turn while it has entries, so the turn is taken together with the
+      // position.
       let result = SubmissionResult(state.laneTurn(entry.lane), of: self)
       item.result = result
       state.submitting[entry.id] = OutboxState.Submitted(entry: entry, item: item)
       state.queue.identities.expect(entry)
-      // Held until the drafts are shown, or the server could accept the entry before that.
+      // Held until the drafts are shown. Otherwise the server could accept the entry before that.
       let addition = OutboxChange.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))
       let ticket = commits.enqueue([addition], isHeld: true) { numbers in self.saved(entry.id, numbers) }
       return (ticket, place, result)
@@ -94,14 +95,14 @@ extension Outbox {
       return submitted.entry
     }
     guard let layer, let entry = added else { return }
-    // Here, since a removal of everything may be next.
+    // Emitted here, since a removal of everything may follow.
     emit(entry, .submitted, layer)
-    // Ids that the server has given since it was encoded.
+    // Ids that the server has assigned since the entry was encoded.
     if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }
   }
 
-  /// Gives the entries that are being saved the ids that the server has given, and returns the
-  /// drafts that take the place of theirs.
+  /// Replaces temporary ids by the server's in entries that are being saved, and returns their new
+  /// drafts.
   func replacedSubmitted(_ layer: LayerContext) -> [DraftReplacement] {
     let (submitted, identities) = withState { state -> ([OutboxState.Submitted], [String: Data]) in
       guard !state.identities.isEmpty, !state.submitting.isEmpty else { return ([], [:]) }
@@ -120,7 +121,7 @@ extension Outbox {
     }
   }
 
-  /// Returns the mutation with the ids that the server has given.
+  /// Returns the mutation with the server's ids.
   private func identified<M: Mutation>(_ mutation: M) throws(ReactorError) -> M {
     let identities = withState(\.identities)
     guard !identities.isEmpty,

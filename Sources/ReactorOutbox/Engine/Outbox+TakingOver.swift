@@ -1,37 +1,37 @@
 import Foundation
 import ReactorCore
 
-/// Entries that another process has changed, ended or removed.
+/// Entries that another process has changed, finished or removed.
 extension Outbox {
-  /// Takes over what another process has made of an entry, whose lease this one had.
+  /// Takes over another process's change of an entry that this process had leased.
   func takeOver(_ id: UUID, _ layer: LayerContext) async {
     guard await claim(id, layer) != nil else { return }
     try? await configuration.storage.release(id, in: scope, by: process)
   }
 
-  /// Looks at the store: another process has leased the entry, or has ended it.
+  /// Reads the store, after another process has leased or finished an entry.
   func missed(_ id: UUID, _ layer: LayerContext) async {
     let now = layer.configuration.now()
     withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
     let epoch = withState(\.epoch)
     guard var contents = try? await configuration.storage.contents(of: scope) else { return }
     if withState({ $0.isOther(contents.identity) }) {
-      // It is not absent because somebody has ended it. A failure is reported, and the next turn of
-      // the entry tries again.
+      // The entry is not missing because it was finished. A failure is reported, and the entry's
+      // next turn tries again.
       guard (try? await readStore()) != nil, let again = try? await configuration.storage.contents(of: scope)
       else { return }
       contents = again
     }
-    // What is being removed with everything else has not ended elsewhere.
+    // Entries that `removeAll` is removing were not finished by another process.
     guard withState({ $0.isCurrent(epoch) }) else { return }
     guard let stored = contents.entries.first(where: { $0.id == id }) else {
       return await goneElsewhere(id, contents.identities, layer)
     }
-    // What else was moved with it is known first, or would be sent in another order.
+    // Other entries that moved with it must be known first, or they would be sent in another order.
     if let known = withState({ $0.queue.entries[id]?.number }), known != stored.number {
       return _ = try? await readStore()
     }
-    // It keeps the lease for a while.
+    // The other process keeps the lease for a while.
     if let entry = try? OutboxEntry(decoding: stored), !entry.isInLane {
       return await endedElsewhere(entry, contents.identities, layer)
     }
@@ -40,9 +40,9 @@ extension Outbox {
     }
   }
 
-  /// Forgets an entry that another process has ended and removed.
+  /// Forgets an entry that another process has finished and removed.
   ///
-  /// - Parameter identities: The ids of the store, with those that the entry has given.
+  /// - Parameter identities: The ids of the store, including the ids that the entry supplied.
   func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
     let item = withState { state in
@@ -50,17 +50,17 @@ extension Outbox {
       return state.loseToOthers(id)
     }
     guard let item else { return }
-    // It may have been accepted, unless the program has taken it back there.
+    // It may have been accepted, unless it was withdrawn there.
     if identities[Self.takenBackMark(id)] != nil { layer.withdraw(item.drafts) } else { layer.accept(item.drafts) }
     emit(id, key: nil, .endedElsewhere, layer)
     await layer.invalidate(item.drafts.keys, groups: [])
     item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     changed()
-    // Those that have waited for its ids.
+    // Starts the lanes that waited for its ids.
     pump()
   }
 
-  /// Takes over that another process has ended an entry, with the ids that it has given.
+  /// Takes over that another process has finished an entry, with the ids from its response.
   func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
     do {
       let contents = try await configuration.storage.contents(of: scope)
@@ -70,14 +70,14 @@ extension Outbox {
     }
   }
 
-  /// Takes over the end of an entry that another process has ended and kept.
+  /// Takes over the outcome of an entry that another process has finished and kept.
   ///
-  /// - Parameter identities: The ids of the store, with those that the entry has given.
+  /// - Parameter identities: The ids of the store, including the ids that the entry supplied.
   func endedElsewhere(_ entry: OutboxEntry, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
     let item = withState { state in
       let item = state.items[entry.id]
-      // A withdrawal that waits for it comes too late, whatever becomes of the entry.
+      // A pending withdrawal of it comes too late, whatever happens to the entry.
       if item?.isWithdrawn == true { state.lostWithdrawals.insert(entry.id) }
       state.update(entry)
       state.items[entry.id]?.drafts = []
@@ -103,7 +103,7 @@ extension Outbox {
     pump()
   }
 
-  /// Shows what another process has changed of an entry: its ids, or its place.
+  /// Shows another process's change of an entry: its ids, or its position.
   func showChange(of entry: OutboxEntry, from old: OutboxEntry, _ layer: LayerContext) {
     let isMoved = entry.number != old.number
     guard isMoved || entry.arguments != old.arguments else { return }
@@ -112,7 +112,7 @@ extension Outbox {
 
   func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
     let item = withState { state in
-      // Those that wait for its ids go on waiting.
+      // Entries that wait for its ids keep waiting.
       defer { state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason) }
       return state.loseToOthers(stored.id)
     }

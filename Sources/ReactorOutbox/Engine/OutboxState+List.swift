@@ -6,7 +6,7 @@ import ReactorCore
 extension OutboxState {
   /// Returns the entries for the program.
   func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
-    // Entries are large, so their places are sorted, by numbers that lie beside them.
+    // Entries are large, so this sorts small values with their numbers.
     enum Place {
       case readable(Dictionary<UUID, OutboxEntry>.Index)
       case unreadable(Dictionary<UUID, Unreadable>.Index)
@@ -27,15 +27,16 @@ extension OutboxState {
     }
   }
 
-  /// The ids of the entries, in an order that is the same in each run.
+  /// The ids of the entries, in an order that is the same in every run.
   var idsInOrder: [UUID] {
     var places: [(number: UInt64, id: UUID)] = items.keys.map { (queue.entries[$0]?.number ?? 0, $0) }
-    // An id is written out only where two numbers are equal, since that takes a microsecond.
+    // Ids are compared as text only if two numbers are equal, since making the text takes a
+    // microsecond.
     places.sort { $0.number == $1.number ? $0.id.uuidString < $1.id.uuidString : $0.number < $1.number }
     return places.map(\.id)
   }
 
-  /// The items in the order of ``idsInOrder``. What cancels or resumes tasks iterates over these,
-  /// never over the dictionary.
+  /// The items in the order of ``idsInOrder``. Code that cancels or resumes tasks iterates over
+  /// these, never over the dictionary.
   var itemsInOrder: [Item] { idsInOrder.compactMap { items[$0] } }
 }

@@ -1,26 +1,26 @@
 import Foundation
 import ReactorCore
 
-/// Everything of an outbox that its lock guards.
+/// The state of an outbox that its lock guards.
 struct OutboxState: Sendable {
   /// The parts of an entry that are not saved.
   struct Item: Sendable {
     var mutation: MutationBox
     var drafts: [Draft] = []
     var result: SubmissionResult?
-    /// The count of removals that were asked for before it was submitted.
+    /// The number of removals that were requested before it was submitted.
     var epoch = 0
     /// The resources that the latest request was made from.
     var asked: Asked?
-    /// A Boolean value that indicates whether they are fetched anew before the next request.
+    /// A Boolean value that indicates whether they are fetched again before the next request.
     var needsRefresh = false
     /// The task that sends the request, until the attempt is over; `nil` while no byte of it may
     /// have left.
     var sending: TaskHandle?
-    /// The request that the program makes; `nil` if it makes none.
+    /// The request that the mutation is building; `nil` if it is not building one.
     var making: Making?
     var isWithdrawn = false
-    /// The count of sign-ins before the latest attempt was sent.
+    /// The number of sign-ins before the latest attempt was sent.
     var signIns = 0
     var conflict: Outbox.Entry.Conflict?
     /// The error of the refusal, in this process.
@@ -30,11 +30,11 @@ struct OutboxState: Sendable {
     var keys: Set<RecordKey> { Set(drafts.keys) }
   }
 
-  /// A request that the program makes.
+  /// A request that a mutation is building.
   struct Making: Sendable {
     struct Made: Sendable {
       var request: FrozenRequest
-      /// The idempotency key of the program's own.
+      /// The app's own idempotency key.
       var key: String?
       var asked: Asked
     }
@@ -42,14 +42,14 @@ struct OutboxState: Sendable {
     enum End: Sendable {
       case made(Made)
       case failed(ReactorError)
-      /// Nobody waits for it any more.
+      /// The last waiter was cancelled.
       case interrupted
     }
 
     let task = TaskHandle(priority: nil)
     let end = OneShot<End>()
 
-    /// Leaves the program's code, whether it heeds its cancellation or not.
+    /// Stops waiting for the app's code, whether or not it responds to cancellation.
     func interrupt() {
       end.settle(.interrupted)
       task.cancel()
@@ -83,22 +83,23 @@ struct OutboxState: Sendable {
   var queue = OutboxQueue()
   var items: [UUID: Item] = [:]
   var unreadable: [UUID: Unreadable] = [:]
-  /// The entries that are being saved for the first time. Whoever reads the store may find them.
+  /// The entries that are being saved for the first time. A read of the store may already return
+  /// them.
   var submitting: [UUID: Submitted] = [:]
-  /// The entries that others have ended while they were being withdrawn here.
+  /// The entries that other processes have finished while they were being withdrawn here.
   var lostWithdrawals: Set<UUID> = []
-  /// The parts of the store that were set aside, as it was read last.
+  /// The parts of the store that were set aside, as of the last read.
   var setAside: [String] = []
   /// The accepted entries that are kept for their drafts, the oldest first.
   var accepted: [UUID] = []
   private var given = KnownIDs()
   var reading: Reading
   var readyWaiters: [CheckedContinuation<Void, Never>] = []
-  /// The lanes with entries, as the steps that await one of them see them.
+  /// The turns of the lanes with entries, for the steps that await one of them.
   private var laneTurns: [String: LaneTurn] = [:]
-  /// The lanes that were named by a temporary id, by the names that they would have now.
+  /// The original names of lanes that a temporary id named, by their current names.
   private var renamedLanes: [String: String] = [:]
-  /// The lanes that send, and those that wait for their turn.
+  /// The lanes that send, and the lanes that wait for their turn.
   private(set) var lanes = RunningLanes()
   /// The entries whose turn comes in the lanes that send, as the layer knows them.
   var turns: LaneTurns
@@ -106,30 +107,30 @@ struct OutboxState: Sendable {
   /// and no dates: the wall clock may be set meanwhile.
   var timer: (time: Duration, task: TaskHandle)?
   var watcher: TaskHandle?
-  /// The count of removals of everything. Work that began under an earlier count is dropped.
+  /// The number of removals of everything. Work that started under an earlier count is dropped.
   var epoch = 0
   /// The entries that were removed here while the store is read.
   var removed = RecentRemovals()
-  /// The count of readings of the store whose changes are being taken over. Nothing is sent
+  /// The number of reads of the store whose changes are being taken over. Nothing is sent
   /// meanwhile.
   var takeovers = 0
-  /// The identity of the store, as it was read last; `nil` if it has none.
+  /// The identity of the store, as of the last read; `nil` if it has none.
   private(set) var identity: UUID?
   /// The numbers of the entries that are known here.
   private var numbers = StoreNumbers()
-  /// The count of removals of everything that are under way. Nothing is sent meanwhile, and what is
-  /// read of the store says nothing about its entries.
+  /// The number of removals of everything in progress. Nothing is sent meanwhile, and reads of the
+  /// store prove nothing about its entries.
   var removals = 0
   var isStopped: Bool { queue.isStopped }
-  /// The entries whose end is shown and not saved yet, since the store fails.
+  /// The entries whose outcome is published but not saved yet, since the store fails.
   var unsaved: Set<UUID> = []
-  /// The count of sign-ins. A 401 to a request from before the latest one does not count.
+  /// The number of sign-ins. A 401 to a request from before the latest one does not count.
   var signIns = 0
   /// A Boolean value that indicates whether lanes send without a drain.
   let sendsByItself: Bool
-  /// The drains under way, each with the entry at whose end it ends; `nil` if it sends every lane.
+  /// The drains in progress, each with the entry that it waits for; `nil` if it sends every lane.
   var drains: [UUID: UUID?] = [:]
-  /// The count of changes, by which a reader of the entries knows whether it has the latest.
+  /// The number of changes, by which a reader of the entries knows whether it has the latest.
   private(set) var version: UInt64 = 0
   private var waiters: [OneShot<Void>] = []
 
@@ -139,13 +140,13 @@ struct OutboxState: Sendable {
     self.turns = turns
   }
 
-  /// Notes the number that the store has given to an entry of this process.
+  /// Records the number that the store has given to an entry of this process.
   mutating func noteSaved(_ number: UInt64) { numbers.noteSaved(number) }
 
   /// The mark of a reading that begins, for ``noteRead(_:since:)``.
   var savedBefore: UInt64 { numbers.saved }
 
-  /// Notes the contents of the store.
+  /// Records the contents of the store.
   ///
   /// - Parameter mark: ``savedBefore`` when the reading began.
   mutating func noteRead(_ contents: OutboxContents, since mark: UInt64) {
@@ -154,36 +155,35 @@ struct OutboxState: Sendable {
   }
 
   /// Returns a Boolean value that indicates whether other processes may have added entries before
-  /// one of this process.
+  /// an entry of this process.
   func mayFollowOthers(_ id: UUID) -> Bool { queue.entries[id].map { $0.number > numbers.complete } ?? false }
 
-  /// Returns the numbers between which other processes may have added entries before one of this
-  /// process; `nil` if there are none.
+  /// Returns the range of numbers in which other processes may have added entries before an entry
+  /// of this process; `nil` if that is impossible.
   func gap(before id: UUID) -> (after: UInt64, before: UInt64)? {
     guard mayFollowOthers(id), let number = queue.entries[id]?.number else { return nil }
     return (numbers.complete, number)
   }
 
-  /// Notes that the store has no entries in such a gap.
+  /// Records that the store has no entries in such a gap.
   mutating func noteEmpty(_ gap: (after: UInt64, before: UInt64)) { numbers.noteGap(from: gap.after, to: gap.before) }
 
-  /// Returns a Boolean value that indicates whether a store is another one than the one that was
-  /// read last.
+  /// Returns a Boolean value that indicates whether the store was replaced since it was last read.
   func isOther(_ identity: UUID?) -> Bool {
     guard let identity, let known = self.identity else { return false }
     return identity != known
   }
 
-  /// Goes on with a store that has taken the place of another one.
+  /// Continues with a store that has replaced the earlier one.
   mutating func goOn(with contents: OutboxContents) {
     identity = contents.identity
     numbers = StoreNumbers(complete: contents.lastNumber)
   }
 
-  /// Notes that the numbers of the store may begin anew.
+  /// Records that the numbers of the store may begin again.
   mutating func forgetNumbers() { numbers = StoreNumbers() }
 
-  /// Gives an entry that was saved again its number, so that it is sent soon.
+  /// Sets the number of an entry that was saved again, so that it is sent soon.
   mutating func renumber(_ id: UUID, _ number: UInt64) {
     unreadable[id]?.stored.number = number
     guard var entry = queue.entries[id] else { return }
@@ -192,14 +192,14 @@ struct OutboxState: Sendable {
     queue.deferLease(id, until: .distantPast)
   }
 
-  /// Notes the lane of an entry whose mutation names another lane since it got an id.
+  /// Records the lane of an entry whose mutation names another lane since it got an id.
   mutating func noteLane(of entry: OutboxEntry, _ mutation: MutationBox) {
     let lane = mutation.value.lane.rawValue
     guard lane != entry.lane, entry.isInLane, !(mutation.value is RequestMutation) else { return }
     renamedLanes[lane] = entry.lane
   }
 
-  /// Returns the lane of a new entry: the one of the entries before it, which keep the name that
+  /// Returns the lane of a new entry: the lane of the entries before it, which keep the name that
   /// they were saved with.
   mutating func lane(named lane: String) -> String {
     guard let old = renamedLanes[lane] else { return lane }
@@ -233,7 +233,7 @@ struct OutboxState: Sendable {
     return submitted
   }
 
-  /// Returns a Boolean value that indicates whether the entries of a lane may be sent at present.
+  /// Returns a Boolean value that indicates whether the entries of a lane may be sent now.
   func maySend(_ lane: String) -> Bool {
     guard case .read = reading, !isStopped, removals == 0, takeovers == 0 else { return false }
     return sendsByItself
@@ -243,11 +243,11 @@ struct OutboxState: Sendable {
       }
   }
 
-  /// Returns a Boolean value that indicates whether what was read of the store since `epoch` is
-  /// still so: nothing has been removed with everything else, or is about to be.
+  /// Returns a Boolean value that indicates whether a read of the store since `epoch` is still
+  /// valid: no removal of everything has happened or is about to.
   func isCurrent(_ epoch: Int) -> Bool { self.epoch == epoch && removals == 0 }
 
-  /// A Boolean value that indicates whether a wait may end with something to do: a lane to send, or
+  /// A Boolean value that indicates whether a timer may find something to do: a lane to send, or
   /// the store to read again.
   var needsTimer: Bool {
     guard !isStopped else { return false }
@@ -271,7 +271,7 @@ struct OutboxState: Sendable {
 
   mutating func removeWaiter(_ shot: OneShot<Void>) { waiters.removeAll { $0 === shot } }
 
-  /// Counts a change, and returns those that wait for it.
+  /// Counts a change, and returns the waiters to resume.
   mutating func change() -> [OneShot<Void>] {
     version += 1
     defer { waiters = [] }
@@ -291,13 +291,13 @@ struct OutboxState: Sendable {
     for id in queue.entries(in: lane) { noteTurn(of: id) }
   }
 
-  /// Puts a lane behind those that wait for their turn, if it does not wait yet.
+  /// Appends a lane to the lanes that wait for their turn, unless it waits already.
   mutating func starve(_ lane: String) { lanes.starve(lane) }
 
   /// Takes out the lane that has waited longest; `nil` if none waits, or no turn is free.
   mutating func nextStarved(_ limit: Int) -> String? { lanes.nextStarved(limit) }
 
-  /// Notes that work of `owner` waits for a write of a lane.
+  /// Records that work of `owner` waits for a write of a lane.
   mutating func beginAwaiting(_ lane: String, by owner: LockOwner, _ limit: Int) -> RunningLanes.Awaiting {
     guard let own = lanes.running.first(where: { laneTurns[$0]?.owner === owner }) else { return .none }
     return lanes.beginAwaiting(lane, from: own, limit)
@@ -307,15 +307,15 @@ struct OutboxState: Sendable {
 
   mutating func wait(_ lane: String, atGateOf keys: Set<RecordKey>?) { lanes.wait(lane, atGateOf: keys) }
 
-  /// The owners of the lanes without a turn, if none becomes free before one of several writes goes
-  /// on, and the keys of each of these; `nil` otherwise.
+  /// The owners of the lanes without a turn, if no turn becomes free before one of several writes
+  /// continues, and the keys of each of these writes; `nil` otherwise.
   func withoutTurns(_ limit: Int) -> (owners: [LockOwner], writes: [Set<RecordKey>])? {
     guard let writes = lanes.standingStill(limit) else { return nil }
     let owners = queue.laneNames.filter { !lanes.running.contains($0) }.compactMap { laneTurns[$0]?.owner }
     return (owners, writes)
   }
 
-  /// Ends the turn of a lane, until it runs again.
+  /// Takes the turn from a lane, until it runs again.
   mutating func stop(_ lane: String) {
     lanes.end(lane)
     for id in turns.ids { noteTurn(of: id) }
@@ -323,26 +323,27 @@ struct OutboxState: Sendable {
   }
 
   /// Tells the layer which keys an entry is about to change. Call it after each change of an entry,
-  /// its drafts or its lane; a call too many changes nothing.
+  /// its drafts or its lane. Redundant calls change nothing.
   mutating func noteTurn(of id: UUID) {
     let isDue = queue.entries[id].map { $0.isInLane && lanes.running.contains($0.lane) } ?? false
     turns.note(id, isDue ? items[id]?.keys ?? [] : [])
   }
 
-  /// The largest number of an entry in a lane; `nil` if there is none, or if one has no number yet.
-  /// The drafts of later entries lie over those of the known ones, and the others beneath them.
+  /// The largest number of an entry in a lane; `nil` if there is no entry, or if an entry has no
+  /// number yet. Drafts of later entries go on top of the known drafts; all others go beneath.
   var lastInLanes: UInt64? {
     submitting.isEmpty ? queue.entries.values.lazy.filter(\.isInLane).map(\.number).max() : nil
   }
 
-  /// Returns a Boolean value that indicates whether this process has submitted or read an entry:
-  /// one that is being saved may be on disk already.
+  /// Returns a Boolean value that indicates whether this process has submitted or read an entry. An
+  /// entry that is being saved counts, since it may be on disk already.
   func isKnown(_ id: UUID) -> Bool { queue.entries[id] != nil || submitting[id] != nil }
 
-  /// The ids that the server has given, as JSON: those that entries hold, and the latest others.
+  /// The server's ids, as JSON: the ids that entries contain, and the most recent
+  /// others.
   var identities: [String: Data] { given.ids }
 
-  /// Keeps ids that the server has given, and forgets old ones that no entry holds.
+  /// Keeps ids that the server has given, and forgets old ones that no entry contains.
   mutating func keepIdentities(_ new: [String: Data]) {
     let identities = queue.identities
     given.keep(new) { !identities.holders(of: $0).isEmpty }
@@ -352,8 +353,8 @@ struct OutboxState: Sendable {
 
   /// Returns a Boolean value that indicates whether an entry that was read is one to add.
   ///
-  /// - Parameter start: The beginning of the reading. An entry that was removed here since is over,
-  ///   though the store may have had it still when it was read.
+  /// - Parameter start: The start of the read. An entry that was removed here since is finished,
+  ///   even if the read still found it.
   func isNew(_ id: UUID, since start: RecentRemovals.Start) -> Bool {
     !isKnown(id) && !removed.contains(id, since: start)
   }
@@ -364,7 +365,7 @@ struct OutboxState: Sendable {
     items.reserveCapacity(count)
   }
 
-  /// Replaces an entry whose new state is saved. One that was removed meanwhile stays removed.
+  /// Replaces an entry whose new state is saved. An entry that was removed meanwhile stays removed.
   mutating func update(_ entry: OutboxEntry) {
     guard items[entry.id] != nil else { return }
     queue.put(entry)
@@ -382,8 +383,8 @@ struct OutboxState: Sendable {
     return items.removeValue(forKey: id)
   }
 
-  /// Removes an entry that another process has ended, or has made unreadable, so that a withdrawal
-  /// that waits for it fails.
+  /// Removes an entry that another process has finished, or has made unreadable, so that a
+  /// withdrawal that waits for it fails.
   mutating func loseToOthers(_ id: UUID) -> Item? {
     if items[id]?.isWithdrawn == true { lostWithdrawals.insert(id) }
     return remove(id, keepsIDs: true)

@@ -4,10 +4,10 @@ import HTTPCaching
 import HTTPTypes
 import ReactorCore
 
-/// A mutation of any type. A class, so that what holds one is copied by copying references.
+/// A mutation of any type. A class, so that copying a value that contains it copies a reference.
 final class MutationBox: Sendable {
   let value: any Mutation
-  /// A Boolean value that indicates whether the request cannot be made anew.
+  /// A Boolean value that indicates whether the request cannot be made again.
   var keepsRequest: Bool { value is RequestMutation }
   /// The mutation, unless it only stands for a request.
   var program: (any Mutation)? { keepsRequest ? nil : value }
@@ -65,14 +65,15 @@ final class MutationBox: Sendable {
   /// The answer to a mutation that the server has accepted.
   struct Answered: Sendable {
     var result: Result<any Sendable, ReactorError>
-    /// The reason for which the mutation itself does not take it for an acceptance.
+    /// The reason why the mutation itself does not accept it.
     var objection: ReactorError?
   }
 
-  /// Parses the response to a mutation, and lets the mutation judge it.
+  /// Parses the response to a mutation, and lets the mutation check it.
   ///
-  /// A mutation may have been accepted although its response is an error or none: a `DELETE` that
-  /// an earlier attempt has carried out, and a redirect whose target fails. That is not judged.
+  /// A mutation may have been accepted although its response is an error or missing: a `DELETE`
+  /// that an earlier attempt has carried out, or a redirect whose target fails. The mutation does
+  /// not check these.
   func answer(
     _ result: Result<(HTTPResponse, Data), ReactorError>, _ configuration: ReactorConfiguration
   ) -> Answered {
@@ -122,7 +123,7 @@ final class MutationBox: Sendable {
   }
 }
 
-/// A request that is sent as it was submitted, without a type of the program's.
+/// A request that is sent as it was submitted, without a mutation type of the app.
 struct RequestMutation: Mutation {
   typealias Answer = Data
 

@@ -3,7 +3,7 @@ package import HTTPCaching
 import HTTPTypes
 package import ReactorCore
 
-/// The steps of an outbox with one mutation, each by itself and without sending anything: for the
+/// The steps of an outbox for one mutation, each callable by itself without sending, for the
 /// conformance suite of ReactorTesting.
 package struct MutationProbe<M: Mutation>: Sendable {
   private let layer: ModelLayer
@@ -47,7 +47,7 @@ package struct MutationProbe<M: Mutation>: Sendable {
 
   package func drafts(of mutation: M) -> Drafts { MutationBox(mutation).drafts }
 
-  /// Returns the keys of the records that drafts lie over.
+  /// Returns the keys of the records that drafts apply to.
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)`` if nothing can be drafted there.
   package func keys(of drafts: Drafts) throws(ReactorError) -> [RecordKey] {
@@ -56,7 +56,7 @@ package struct MutationProbe<M: Mutation>: Sendable {
 
   package func key(of resource: Resource) throws(ReactorError) -> RecordKey { try layer.layer.key(resource) }
 
-  /// Returns the request that a mutation makes while nothing is known.
+  /// Returns the request that a mutation builds while nothing is cached.
   package func request(of mutation: M) async throws -> Resource {
     try await mutation.request(Known(layer: layer.layer, drafts: drafts(of: mutation), tags: EntityTags()))
   }

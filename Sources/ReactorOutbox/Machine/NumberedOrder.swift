@@ -1,5 +1,5 @@
 /// Ids in the order of their numbers. A change at either end takes constant time, apart from the
-/// growth of the array; a change between finds its place by bisection.
+/// growth of the array; a change in between finds its position by binary search.
 struct NumberedOrder<Number: Comparable & Sendable, ID: Equatable & Sendable>: Sendable {
   private var elements: ArraySlice<(number: Number, id: ID)> = []
 

@@ -14,7 +14,7 @@ extension OutboxEntry {
     package var maximumAge: Duration
     /// Returns an idempotency key that was never used.
     package var newKey: @Sendable () -> String
-    /// The count of conflicts after which the entry is refused.
+    /// The number of conflicts after which the entry is refused.
     package static let conflicts = 5
 
     package init(
@@ -32,9 +32,9 @@ extension OutboxEntry {
   package enum Beginning: Sendable {
     /// The request is made, if it is not frozen yet, and sent.
     case send
-    /// The entry ends: it was never sent and is too old.
+    /// The entry is finished: it was never sent and is too old.
     case expired
-    /// The entry ends: an outcome is unknown, and the request may not be repeated any more.
+    /// The entry is finished: an outcome is unknown, and the request may not be repeated any more.
     case unresolved
   }
 
@@ -64,27 +64,27 @@ extension OutboxEntry {
     firstAttemptAt = firstAttemptAt ?? submittedAt
   }
 
-  /// The consequence of an attempt's end for the outbox.
+  /// The next step of the outbox after an attempt.
   package enum Consequence: Sendable, Hashable {
-    /// The entry has ended, in its new state.
+    /// The entry is finished, in its new state.
     case ended
     /// The entry is sent again, at the earliest at ``OutboxEntry/notBefore``.
     case again
-    /// The request is made anew, from values that are fetched first.
+    /// The request is made again, from values that are fetched first.
     case rebase
-    /// The entry holds its lane until the program decides.
+    /// The entry blocks its lane until the program decides.
     case asks
     /// Nothing is sent until the user has signed in.
     case signIn
   }
 
-  /// Ends an attempt.
+  /// Settles an attempt.
   ///
   /// - Parameter random: the position of the backoff between zero and its ceiling, in 0...1.
   package mutating func end(
     _ outcome: SendOutcome, status: Int?, reason: String, at now: Date, _ limits: Limits, random: Double
   ) -> Consequence {
-    // An attempt without an answer leaves the status of the last one that had one.
+    // After an attempt without a response, the status of the last response stays.
     self.outcome = LastOutcome(outcome.kind, status: status ?? self.outcome?.status, reason: reason, date: now)
     switch outcome {
     case .accepted: return end(as: .accepted, at: now)
@@ -100,7 +100,7 @@ extension OutboxEntry {
       state = isInDoubt ? .unknown : .waiting
       guard case .unsent = outcome else { return .signIn }
       unsent.countUp()
-      // Nothing bounds these attempts, so they always have a wait between them.
+      // The number of these attempts is unbounded, so there is always a wait between them.
       let policy = limits.retry.firstDelay > .zero ? limits.retry : .outbox
       notBefore = now + policy.delay(after: unsent, random: random).inSeconds
       return .again
@@ -116,14 +116,14 @@ extension OutboxEntry {
     }
   }
 
-  /// Prepares another sequence of attempts after the entry has ended or conflicted, as if it were
+  /// Prepares another sequence of attempts after the entry is finished or conflicted, as if it were
   /// submitted at `now`.
   ///
   /// An unresolved entry is sent with the same bytes under its own key. Any other gets a new key. A
-  /// doubt stays, since an earlier request may have been carried out and cannot be withdrawn;
-  /// unless the answer under the key has told that it was not.
+  /// doubt stays, since an earlier request may have been carried out and cannot be withdrawn,
+  /// unless a response under the key has shown that it was not.
   ///
-  /// - Parameter keepsRequest: `true` if the request cannot be made anew.
+  /// - Parameter keepsRequest: `true` if the request cannot be made again.
   package mutating func retry(at now: Date, keepsRequest: Bool, newKey: () -> String) {
     if state != .unresolved {
       if request?.isKeyed == true { isInDoubt = false }
@@ -136,7 +136,7 @@ extension OutboxEntry {
     (firstAttemptAt, notBefore, endedAt, outcome) = (nil, nil, nil, nil)
   }
 
-  /// Ends the entry without an attempt.
+  /// Finishes the entry without an attempt.
   package mutating func end(as state: State, at now: Date) -> Consequence {
     self.state = state
     endedAt = now
@@ -151,8 +151,8 @@ extension OutboxEntry {
     if request.isIdempotent { return true }
     guard request.isKeyed, let firstAttemptAt else { return false }
     let elapsed = now.timeIntervalSince(firstAttemptAt)
-    // If the clock was set back, nobody knows how much of the window is left. A minute is an
-    // adjustment.
+    // If the clock was set back, the rest of the window is unknown. Up to a minute counts as an
+    // adjustment of the clock.
     return elapsed > -60 && elapsed < idempotencyWindow
   }
 
@@ -177,11 +177,10 @@ extension OutboxEntry {
     }
   }
 
-  /// Ends an attempt whose conflict may be with an earlier attempt of the same entry, which was
+  /// Settles an attempt whose conflict may be with an earlier attempt of the same entry, which was
   /// carried out although its response was lost.
   ///
-  /// - Returns: `nil` for a request that may be made anew all the same, as a second one has the
-  ///   effect of the first.
+  /// - Returns: `nil` for a request that may be built again, because repeating it is harmless.
   private mutating func conflictInDoubt(
     _ status: Int?, at now: Date, _ limits: Limits, _ random: Double
   ) -> Consequence? {
@@ -196,8 +195,8 @@ extension OutboxEntry {
   ) -> Consequence {
     guard attempts < limits.retry.attempts else { return end(as: .unresolved, at: now) }
     state = isInDoubt ? .unknown : .waiting
-    // The doubt is from before a retry: after one of this sequence, the request would not have been
-    // repeated. So this attempt leaves the entry as the retry did.
+    // The doubt is older than the retry, since a doubtful attempt after the retry would not have
+    // been repeated. So this attempt leaves the entry as the retry did.
     if isInDoubt, request?.isKeyed == false, request?.isIdempotent == false { firstAttemptAt = nil }
     return again(asked, at: now, limits, random)
   }

@@ -1,7 +1,7 @@
 import Foundation
 import ReactorCore
 
-/// The lanes of an outbox: which entry goes next, and why the others wait. It is a value, and
+/// The lanes of an outbox: which entry is sent next, and why the others wait. A pure value: it
 /// decides without a clock, a lock or a store.
 struct OutboxQueue: Sendable {
   /// The circumstances of a decision.
@@ -9,8 +9,8 @@ struct OutboxQueue: Sendable {
     var now: Date
     var isReachable: Bool
 
-    /// Returns `true` if `date` is ahead. A date that is further ahead than the wait can be was
-    /// noted before the clock was set back: it counts as past, or nothing would be sent for years.
+    /// Returns `true` if `date` is ahead. A date further ahead than the longest wait was recorded
+    /// before the clock was set back. It counts as past; otherwise nothing might be sent for years.
     fileprivate func isBefore(_ date: Date, atMost seconds: Double) -> Bool {
       date > now && date.timeIntervalSince(now) <= seconds
     }
@@ -25,9 +25,9 @@ struct OutboxQueue: Sendable {
   enum Turn: Sendable, Equatable {
     /// The entry is to be sent.
     case send(UUID)
-    /// The lane stands still, at least until this date; `nil` until something else changes.
+    /// The lane is blocked, at least until this date; `nil` until something else changes.
     case wait(until: Date?)
-    /// An entry of the lane is under way.
+    /// An entry of the lane is being sent.
     case busy
     /// The lane has no entries that could be sent.
     case empty
@@ -37,15 +37,15 @@ struct OutboxQueue: Sendable {
   private var lanes: [String: NumberedOrder<UInt64, UUID>] = [:]
   /// The entries that this process prepares or sends.
   private(set) var active: Set<UUID> = []
-  /// The entries that another process has a lease of, and when to look again.
+  /// The entries that another process has leased, and when to check again.
   private var elsewhere: [UUID: Date] = [:]
   var identities = TemporaryIDs()
   var isPaused = false
   var isStopped = false
   /// A Boolean value that indicates whether nothing is sent until the user has signed in.
   var needsSignIn = false
-  /// The entries that the server has refused for the user although the credential was new. Each of
-  /// them holds its lane alone.
+  /// The entries that the server has refused for the user although the credential was new. Each
+  /// blocks only its own lane.
   private var refusedForUser: Set<UUID> = []
 
   /// The lanes with entries that could be sent, by their first entries.
@@ -71,7 +71,7 @@ struct OutboxQueue: Sendable {
       if let place = old?.place { removeFromLane(entry.id, place) }
       if let place = entry.place { lanes[place.lane, default: NumberedOrder()].insert(entry.id, at: place.number) }
     }
-    // Most changes leave the arguments as they are, which need no second look then.
+    // Most changes do not touch the arguments, which then need no second scan.
     if let old, old.place != nil, old.place == entry.place, old.arguments == entry.arguments { return }
     identities.note(entry)
   }
@@ -79,7 +79,7 @@ struct OutboxQueue: Sendable {
   /// Removes an entry.
   ///
   /// - Parameter keepsIDs: `true` if its temporary ids are still needed: it is put back at once, or
-  ///   the caller looks for those that wait for it.
+  ///   the caller looks for the entries that wait for it.
   mutating func remove(_ id: UUID, keepsIDs: Bool = false) {
     if !keepsIDs { identities.forget(id) }
     guard let entry = entries.removeValue(forKey: id) else { return }
@@ -94,14 +94,14 @@ struct OutboxQueue: Sendable {
     if lanes[place.lane]?.isEmpty == true { lanes[place.lane] = nil }
   }
 
-  /// Returns the entry of a lane whose turn it is. One that goes after its giver, which is behind
-  /// it, is passed over.
+  /// Returns the entry of a lane whose turn it is. Skips an entry that needs an id from an entry
+  /// behind it.
   private func first(of lane: String) -> UUID? {
     guard let lane = lanes[lane], let first = lane.first else { return nil }
     return identities.isBehindItsGiver(first) ? lane.ids.first { !identities.isBehindItsGiver($0) } : first
   }
 
-  /// Returns the decision about a lane.
+  /// Returns the next step of a lane.
   func turn(of lane: String, _ conditions: Conditions) -> Turn {
     guard lanes[lane] != nil else { return .empty }
     guard let id = first(of: lane), let entry = entries[id] else { return .wait(until: nil) }
@@ -110,7 +110,7 @@ struct OutboxQueue: Sendable {
     return .wait(until: block.until)
   }
 
-  /// Returns `true` if an entry is the first of its lane, and waits for no other's id.
+  /// Returns `true` if an entry is the first of its lane, and waits for no other entry's id.
   func mayGo(_ id: UUID) -> Bool {
     entries[id].map { first(of: $0.lane) == id } == true && identities.owner(awaitedBy: id) == nil
   }
@@ -119,16 +119,16 @@ struct OutboxQueue: Sendable {
 
   mutating func end(_ id: UUID) { active.remove(id) }
 
-  /// Holds an entry until the user has signed in.
+  /// Blocks an entry until the user has signed in.
   mutating func waitForSignIn(_ id: UUID) { refusedForUser.insert(id) }
 
-  /// Lets everything go that waits for a sign-in.
+  /// Releases all entries that wait for a sign-in.
   mutating func signedIn() {
     needsSignIn = false
     refusedForUser = []
   }
 
-  /// Notes that another process has a lease of an entry.
+  /// Records that another process has a lease of an entry.
   mutating func deferLease(_ id: UUID, until date: Date) { elsewhere[id] = date }
 
   /// Forgets the backoff of entries that could not be sent: connectivity or the server has
@@ -136,12 +136,12 @@ struct OutboxQueue: Sendable {
   mutating func forgetUnsentBackoff() {
     for lane in lanes.keys {
       guard let id = first(of: lane), let entry = entries[id], entry.outcome?.kind == .unsent else { continue }
-      // The next waits go on growing, in case that it comes and goes.
+      // Later waits keep growing, in case connectivity is intermittent.
       entries[id]?.notBefore = nil
     }
   }
 
-  /// Returns the reason why an entry is not being sent; `nil` if it is under way or not in a lane.
+  /// Returns the reason why an entry is not being sent; `nil` if it is being sent or not in a lane.
   func reason(of entry: OutboxEntry, _ conditions: Conditions) -> Outbox.Entry.Reason? {
     guard entry.isInLane, entry.state != .conflicted, !active.contains(entry.id) else { return nil }
     if isPaused { return .paused }
@@ -161,8 +161,8 @@ struct OutboxQueue: Sendable {
     if let owner = identities.owner(awaitedBy: entry.id) { return (.identity(of: owner), nil) }
     if let date = elsewhere[entry.id], conditions.isBefore(date, atMost: Self.longestLease) { return (.turn, date) }
     if !conditions.isReachable { return (.connectivity, nil) }
-    // A wait that begins later than now is from before the clock was set back, too. A minute is an
-    // adjustment.
+    // A wait that starts later than now is also from before the clock was set back. Up to a minute
+    // counts as an adjustment.
     let hasBegun = entry.outcome.map { $0.date.timeIntervalSince(conditions.now) < 60 } ?? true
     if let date = entry.notBefore, hasBegun, conditions.isBefore(date, atMost: Self.longestWait) {
       return (entry.isOffline ? .connectivity : .backoff(until: date), date)
@@ -172,8 +172,8 @@ struct OutboxQueue: Sendable {
 }
 
 extension OutboxEntry {
-  /// The reason why the latest attempt was none, of an entry that could be sent and is not: nothing
-  /// drains the outbox.
+  /// The reason why the latest attempt sent nothing, for an entry that could be sent now but waits
+  /// until something drains the outbox.
   fileprivate var latestReason: Outbox.Entry.Reason {
     switch outcome?.kind {
     case .signIn: .signIn
@@ -185,7 +185,7 @@ extension OutboxEntry {
   }
 
   /// A Boolean value that indicates whether the latest attempt has found no connectivity, whatever
-  /// `Reachability` says: the transport of a program may have a switch of its own.
+  /// `Reachability` says: the app's transport may have its own offline switch.
   fileprivate var isOffline: Bool {
     outcome?.kind == .unsent && outcome?.reason == ReactorError.noConnectivity.reason
   }

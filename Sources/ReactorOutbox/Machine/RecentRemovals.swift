@@ -1,9 +1,9 @@
 import Foundation
 
-/// The entries that a process has removed while it reads its store, so that the reading does not
-/// bring them back.
+/// The entries that a process has removed while it reads its store, so that the read does not bring
+/// them back.
 struct RecentRemovals: Sendable {
-  /// The beginning of a reading.
+  /// The start of a read.
   struct Start: Sendable {
     fileprivate let count: Int
   }
@@ -12,7 +12,7 @@ struct RecentRemovals: Sendable {
   private var count = 0
   private var readings = 0
 
-  /// Begins a reading. Call ``end()`` after it.
+  /// Starts a read. Call ``end()`` after it.
   mutating func begin() -> Start {
     readings += 1
     return Start(count: count)
@@ -29,7 +29,7 @@ struct RecentRemovals: Sendable {
     numbers[id] = count
   }
 
-  /// Forgets the removal of an entry that a reading is to bring back.
+  /// Forgets the removal of an entry that a read may bring back.
   mutating func forget(_ id: UUID) { numbers[id] = nil }
 
   func contains(_ id: UUID, since start: Start) -> Bool { numbers[id].map { $0 > start.count } ?? false }

@@ -1,12 +1,12 @@
 import ReactorCore
 
-/// The lanes that send, those whose requests await writes meanwhile, and those that wait for their
-/// turn.
+/// The lanes that send, the lanes whose requests wait for other writes meanwhile, and the lanes
+/// that wait for their turn.
 struct RunningLanes: Sendable {
   private(set) var running: Set<String> = []
   /// The lanes that send and whose requests await writes, with the counts of these waits.
   private var awaiting: [String: Int] = [:]
-  /// The lanes whose write waits for requests of its keys, and these keys.
+  /// The lanes whose write waits for requests of its keys, with these keys.
   private var atGate: [String: Set<RecordKey>] = [:]
   /// The lanes that could send, and wait for their turn; the longest wait is first.
   private var starved = WaitingLanes()
@@ -18,22 +18,22 @@ struct RunningLanes: Sendable {
 
   mutating func end(_ lane: String) { running.remove(lane) }
 
-  /// Puts a lane behind those that wait for their turn, if it does not wait yet.
+  /// Appends a lane to the lanes that wait for their turn, unless it waits already.
   mutating func starve(_ lane: String) { starved.add(lane) }
 
-  /// Takes out the lane that has waited longest; `nil` if none waits, or no turn is free.
+  /// Takes out the lane that has waited longest; `nil` if no lane waits, or no turn is free.
   mutating func nextStarved(_ limit: Int) -> String? { running.count < limit ? starved.takeFirst() : nil }
 
   /// The wait of a request for a write of another lane.
   enum Awaiting {
-    /// The waiting task works for no lane.
+    /// The waiting task belongs to no lane.
     case none
     case begun(lane: String)
-    /// Every lane that sends waits, and the other lane gets no turn.
+    /// Every sending lane waits, so the other lane cannot start.
     case endless
   }
 
-  /// Notes that a request of the lane `own` waits for a write of `lane`.
+  /// Records that a request of the lane `own` waits for a write of `lane`.
   mutating func beginAwaiting(_ lane: String, from own: String, _ limit: Int) -> Awaiting {
     awaiting[own, default: 0] += 1
     let mayEnd = running.contains(lane) || running.count < limit || running.contains { awaiting[$0] == nil }
@@ -41,11 +41,12 @@ struct RunningLanes: Sendable {
     return mayEnd ? .begun(lane: own) : .endless
   }
 
-  /// Notes that the write of a lane waits for requests of `keys`; with `nil`, that it has waited.
+  /// Records that the write of a lane waits for requests of `keys`; with `nil`, that the wait is
+  /// over.
   mutating func wait(_ lane: String, atGateOf keys: Set<RecordKey>?) { atGate[lane] = keys }
 
-  /// The keys of each write that waits for requests, if no lane that runs can go on before one of
-  /// them does, and no other lane gets a turn; `nil` otherwise.
+  /// The keys of each write that waits for requests, if no lane that runs can continue before one
+  /// of them does, and no other lane gets a turn; `nil` otherwise.
   func standingStill(_ limit: Int) -> [Set<RecordKey>]? {
     let stands = running.count >= limit && running.allSatisfy { awaiting[$0] != nil || atGate[$0] != nil }
     return stands && !atGate.isEmpty ? Array(atGate.values) : nil

@@ -6,7 +6,7 @@ package import ReactorCore
   import FoundationNetworking
 #endif
 
-/// The meaning of an attempt's end for its entry.
+/// The outcome of an attempt for its entry.
 package enum SendOutcome: Sendable {
   /// The server has carried out the request, or has promised to (RFC 9110 §15.3.3).
   case accepted
@@ -14,8 +14,8 @@ package enum SendOutcome: Sendable {
   case refused
   /// The base of the request has changed on the server.
   case conflict
-  /// The server has not carried out the request, and asks for another attempt; after this time if
-  /// it says one.
+  /// The server has not carried out the request, and allows another attempt, after this time if it
+  /// names one.
   case later(after: Duration?)
   /// No byte of the request has reached the server.
   case unsent
@@ -23,9 +23,9 @@ package enum SendOutcome: Sendable {
   case signIn
   /// The server may or may not have carried out the request.
   case unknown
-  /// A page for a person or another origin has answered, as when a session or a network wants a
-  /// sign-in. The server may or may not have carried out the request, and another attempt would
-  /// have the same answer.
+  /// A page for a person or another origin has answered, as when a session or a network requires a
+  /// sign-in. The server may or may not have carried out the request, and another attempt would get
+  /// the same response.
   case diverted
 
   /// The case as it is saved.
@@ -48,7 +48,7 @@ package enum SendOutcome: Sendable {
 }
 
 extension SendOutcome {
-  /// The attempt that has ended.
+  /// The finished attempt.
   package struct Attempt: Sendable {
     /// The number of the attempt under its idempotency key, from 1.
     package var number: Int
@@ -56,7 +56,7 @@ extension SendOutcome {
     package var isKeyed: Bool
     /// A Boolean value that indicates whether the request has `If-Match`.
     package var hasIfMatch: Bool
-    /// The way of the request to its answer.
+    /// The redirects from the request to its response.
     package var route: WriteRoute
     /// The latest exchange of the transport.
     package var latest: LatestExchange
@@ -85,7 +85,7 @@ extension SendOutcome {
     }
   }
 
-  /// Returns the meaning of a response or an error.
+  /// Returns the outcome for a response or an error.
   ///
   /// - Parameter now: the wall clock's time, for a date in `Retry-After`.
   package init(_ result: Result<HTTPResponse, ReactorError>, of attempt: Attempt, now: Date) {
@@ -99,7 +99,7 @@ extension SendOutcome {
     }
   }
 
-  /// Returns the meaning of a success that the mutation itself has taken for none; see
+  /// Returns the outcome of a success that the mutation itself has rejected; see
   /// ``Mutation/check(_:)``.
   package init(checking error: ReactorError) {
     switch error {
@@ -123,14 +123,14 @@ extension SendOutcome {
     case 400...499: self = .refused
     // 501 and 505 are a server's refusal of the method and the version.
     case 501, 505: self = .refused
-    // The network wants a sign-in of its own, and has let nothing through (RFC 6585 §6).
+    // The network wants a sign-in first, and has forwarded nothing (RFC 6585 §6).
     case 511: self = .unsent
     default: self = .unknown
     }
   }
 
-  /// An error after an answer is that of a middleware, which has a reason not to take the answer
-  /// for an acceptance. It does not undo what the answer says of a refusal.
+  /// If an error follows a response, a middleware threw it, and so did not accept the response as a
+  /// success. A refusal by the response still counts.
   private init(_ error: ReactorError, of attempt: Attempt, now: Date) {
     switch (attempt.latest, error) {
     case (.unsigned, _): self.init(unsigned: error)
@@ -159,7 +159,7 @@ extension SendOutcome {
     }
   }
 
-  /// Returns the meaning of an error of the refresh of a credential, without which the request was
+  /// Returns the outcome for an error of the refresh of a credential, without which the request was
   /// not sent. Only a refusal of the credential asks for a sign-in.
   private init(unsigned error: ReactorError) {
     switch error {
@@ -168,8 +168,8 @@ extension SendOutcome {
     }
   }
 
-  /// Returns the meaning of an error of ``Mutation/request(_:)``: nothing was sent. A failure of
-  /// the network that may pass is ``unsent``, and any other error refuses the mutation.
+  /// Returns the outcome for an error of ``Mutation/request(_:)``: nothing was sent. A transient
+  /// network failure is ``unsent``, and any other error refuses the mutation.
   package init(preparing error: ReactorError) {
     switch error {
     case .cancelled: self = .unsent

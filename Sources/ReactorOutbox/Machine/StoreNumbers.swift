@@ -1,7 +1,7 @@
 /// The numbers of the entries of a store that this process knows.
 ///
 /// Several processes may add entries to a lane, and the store numbers them as they come. An entry
-/// whose number is beyond ``complete`` may come after one that is not known here.
+/// whose number is beyond ``complete`` may follow an entry that this process has not read.
 struct StoreNumbers: Sendable, Equatable {
   /// The number up to which every entry is known.
   private(set) var complete: UInt64 = 0
@@ -10,11 +10,11 @@ struct StoreNumbers: Sendable, Equatable {
 
   init(complete: UInt64 = 0) { (self.complete, saved) = (complete, complete) }
 
-  /// Notes the number of an entry that this process has saved.
+  /// Records the number of an entry that this process has saved.
   mutating func noteSaved(_ number: UInt64) {
     guard number > complete else {
-      // The store counts anew: everything was removed elsewhere, or it is another one. It is read
-      // before this entry is sent.
+      // The store has restarted its numbers: everything was removed elsewhere, or the store was
+      // replaced. It is read before this entry is sent.
       (complete, saved) = (0, number)
       return
     }
@@ -22,18 +22,19 @@ struct StoreNumbers: Sendable, Equatable {
     saved = max(saved, number)
   }
 
-  /// Notes that the store has no entries between ``complete`` and an entry that is known.
+  /// Records that the store has no entries between ``complete`` and an entry that is known.
   ///
-  /// - Parameter start: ``complete`` when the store was asked.
+  /// - Parameter start: ``complete`` when the store was read.
   mutating func noteGap(from start: UInt64, to number: UInt64) {
     if complete == start { complete = max(complete, number) }
   }
 
-  /// Notes a reading of the store.
+  /// Records a reading of the store.
   ///
   /// - Parameters:
   ///   - last: The largest number that was read.
-  ///   - mark: ``saved`` when the reading began. What was saved before is in the store, or is over.
+  ///   - mark: ``saved`` when the reading began. Entries saved before are in the store, or
+  ///     finished.
   mutating func noteRead(upTo last: UInt64, since mark: UInt64) {
     complete = max(last, min(mark, saved))
     saved = max(saved, complete)

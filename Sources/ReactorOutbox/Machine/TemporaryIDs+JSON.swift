@@ -4,12 +4,12 @@ import ReactorCore
 /// Temporary ids in the JSON of mutations. An id occurs as a whole string, as the name of a member,
 /// or as a whole number.
 extension TemporaryIDs {
-  /// Returns `arguments` with each string or number that is a temporary id replaced by the given
-  /// one; `nil` if there is none.
+  /// Returns `arguments` with each string or number that is a temporary id replaced by the server's
+  /// id; `nil` if it contains no temporary id.
   ///
   /// Only the bytes of the ids change, so that every number keeps its digits. A string stays a
-  /// string, for a member of type `String`. A number that stands for two of the ids is left as it
-  /// is, so that nothing is written to the wrong place.
+  /// string, for a member of type `String`. A number that stands for two of the ids is unchanged,
+  /// so that no wrong id is written.
   static func rewritten(_ arguments: Data, _ identities: [String: Data]) -> Data? {
     guard !identities.isEmpty else { return nil }
     let found = Occurrences(in: arguments)
@@ -32,8 +32,8 @@ extension TemporaryIDs {
     return hasNewName ? withoutRepeatedNames(rewritten, arguments, replacements) : rewritten
   }
 
-  /// Returns `rewritten` if no object has a name twice. A member whose name became that of another
-  /// is dropped otherwise, since the other has the server's id already.
+  /// Returns `rewritten` if no object has a name twice. Otherwise, a member whose name now equals
+  /// another's is dropped, since the other already has the server's id.
   private static func withoutRepeatedNames(_ rewritten: Data, _ original: Data, _ replacements: Replacements) -> Data? {
     guard let new = try? JSONValue(parsing: rewritten), let old = try? JSONValue(parsing: original) else { return nil }
     return new.memberCount == old.memberCount ? rewritten : try? replacements.rewrite(old).data()
@@ -57,7 +57,7 @@ extension TemporaryIDs {
       for number in ambiguous { numbers[number] = nil }
     }
 
-    /// Returns the JSON that takes the place of an id; `nil` if it stays.
+    /// Returns the JSON that replaces an id; `nil` if it stays.
     func json(for occurrence: Occurrence) -> Data? {
       let value: JSONValue? =
         switch occurrence.id {
@@ -147,9 +147,9 @@ extension TemporaryIDs {
       strings.contains(string) || numbers.contains(TemporaryID.number64(of: string))
     }
 
-    /// Returns those of the ids that occur. An outbox may know thousands, and an entry has few.
+    /// Returns the ids that occur. An outbox may know thousands, and an entry has few.
     func held(of identities: [String: Data]) -> [String: Data] {
-      // A number says nothing about its string, so that every id is compared.
+      // A number does not determine its string, so every id is compared.
       if !numbers.isEmpty { return identities.filter { holds($0.key) } }
       return strings.reduce(into: [:]) { $0[$1] = identities[$1] }
     }

@@ -1,44 +1,45 @@
 import Foundation
 import ReactorCore
 
-/// The temporary ids in the entries of an outbox: which entry gives each of them, and which wait
-/// for it.
+/// The temporary ids in the entries of an outbox: which entry supplies each of them, and which
+/// entries wait for it.
 ///
-/// The entry with the lowest number that holds an id as a string is the one that gives it, in
-/// whatever order they are noted. An entry that has waited for an id never gives it, in any
-/// process: ``OutboxEntry/awaited`` is saved with it. So no two wait for each other.
+/// The entry with the lowest number that holds an id as a string supplies it, in whatever order the
+/// entries are added. An entry that has waited for an id never supplies it, in any process, since
+/// ``OutboxEntry/awaited`` is saved with it. So two entries never wait for each other.
 struct TemporaryIDs: Sendable {
   /// The ids in an entry.
   private struct Mention: Sendable {
     var number: UInt64
     var isInLane: Bool
     var found: Occurrences
-    /// The ids that the entry gives.
+    /// The ids that the entry supplies.
     var given: Set<String> = []
-    /// The ids that another entry gives, or gave.
+    /// The ids that another entry supplies or supplied.
     var awaited: Set<String> = []
   }
 
   private var mentions: [UUID: Mention] = [:]
-  /// The entries that give an id.
+  /// The entries that supply an id.
   private var owners: [String: UUID] = [:]
-  /// The ids that an entry gives, by hash. Two ids collide once in 10¹⁵ pairs.
+  /// The ids that an entry supplies, by hash. Two ids collide once in 10¹⁵ pairs.
   private var given: [Int64: Set<String>] = [:]
-  /// The ids that an accepted entry was to give, and has not: its response could not be read.
+  /// The ids that an accepted entry should have supplied but did not, because its response could
+  /// not be read.
   private var lost: Set<String> = []
   private var entriesByString: [String: Set<UUID>] = [:]
   private var entriesByNumber: [Int64: Set<UUID>] = [:]
 
-  /// A Boolean value that indicates whether no entry with an id is known.
+  /// A Boolean value that indicates whether no known entry has an id.
   var isEmpty: Bool {
     mentions.isEmpty && owners.isEmpty && given.isEmpty && entriesByString.isEmpty && entriesByNumber.isEmpty
   }
 
-  /// Notes the ids of an entry, or notes them anew after a change.
+  /// Records the ids of an entry, or updates them after a change.
   ///
-  /// An entry gives its ids while it is in its lane or unresolved, and after another end until
-  /// ``release(_:)``: nothing that waits for them goes before it has the server's id or is refused.
-  /// An entry that has ended and is noted for the first time gives none.
+  /// An entry supplies its ids while it is in its lane or unresolved, and after any other outcome
+  /// until ``release(_:)``: entries that wait for them are sent only with the server's id, or
+  /// refused. A finished entry that is recorded for the first time supplies none.
   mutating func note(_ entry: OutboxEntry) {
     guard entry.state != .accepted || mentions[entry.id] != nil else { return }
     let found = Occurrences(in: entry.arguments)
@@ -51,14 +52,15 @@ struct TemporaryIDs: Sendable {
     var mention = Mention(number: entry.number, isInLane: entry.isInLane, found: found)
     mention.given = old?.given.intersection(found.strings) ?? []
     mention.awaited = (old?.awaited ?? []).union(entry.awaited).filter(found.holds)
-    // Another process has known who was to give the id.
+    // Another process knew which entry should supply the id.
     for string in found.strings.filter(entry.wasRefused(forLackOf:)) {
       giveUp(string, entry.id)
       mention.given.remove(string)
       mention.awaited.insert(string)
     }
     if !lost.isEmpty, mention.isInLane {
-      // An entry that contains one of these ids can never be resolved, even if its giver is known.
+      // An entry that contains one of these ids can never be resolved, even if the entry that
+      // should supply it is known.
       mention.awaited.formUnion(lost.filter { found.holds($0) && owners[$0] == nil })
     }
     mentions[entry.id] = mention
@@ -68,8 +70,8 @@ struct TemporaryIDs: Sendable {
     mentions[entry.id]?.awaited.formUnion(awaited)
   }
 
-  /// Returns the ids in a new entry that others give at this moment. It waits for them, and never
-  /// gives them: also if their end comes first.
+  /// Returns the ids in a new entry that other entries supply now. The entry waits for them and
+  /// never supplies them, even if the others finish first.
   func awaited(byNew entry: OutboxEntry) -> Set<String> {
     let found = Occurrences(in: entry.arguments)
     guard !found.isEmpty else { return [] }
@@ -77,7 +79,7 @@ struct TemporaryIDs: Sendable {
     return awaited(by: found, of: entry.id).union(given).union(lost.filter(found.holds))
   }
 
-  /// Notes the ids of an entry that is being saved, with those that it waits for.
+  /// Records the ids of an entry that is being saved, and the ids that it waits for.
   mutating func expect(_ entry: OutboxEntry) {
     let found = Occurrences(in: entry.arguments)
     guard !found.isEmpty else { return }
@@ -86,12 +88,13 @@ struct TemporaryIDs: Sendable {
     mentions[entry.id] = Mention(number: .max, isInLane: false, found: found, awaited: awaited)
   }
 
-  /// Returns `true` if an entry that holds an id is being saved. It gives the id, or waits for it.
+  /// Returns `true` if an entry that contains an id is being saved. That entry supplies the id, or
+  /// waits for it.
   private func isBeingSaved(_ temporary: String) -> Bool {
     entriesByString[temporary]?.contains { mentions[$0]?.number == .max } == true
   }
 
-  /// Returns the ids of other entries of which an entry holds the number.
+  /// Returns the ids of other entries whose number an entry contains.
   private func awaited(by found: Occurrences, of id: UUID) -> Set<String> {
     found.numbers.reduce(into: []) { awaited, number in
       guard let strings = given[number], !strings.contains(where: { owners[$0] == id }) else { return }
@@ -114,7 +117,7 @@ struct TemporaryIDs: Sendable {
     given[TemporaryID.number64(of: string), default: []].insert(string)
   }
 
-  /// Withdraws an id that an entry was to give.
+  /// Withdraws an id that an entry was to supply.
   private mutating func giveUp(_ string: String, _ id: UUID) {
     guard owners[string] == id else { return }
     owners[string] = nil
@@ -140,25 +143,25 @@ struct TemporaryIDs: Sendable {
     }
   }
 
-  /// Withdraws the ids of an entry that has ended without them. Entries no longer wait for them.
-  /// The entry still gets the ids of others.
+  /// Withdraws the ids of an entry that finished without them. Other entries no longer wait for
+  /// them. The entry still receives ids of others.
   mutating func release(_ id: UUID) {
     for string in mentions[id]?.given ?? [] { giveUp(string, id) }
   }
 
-  /// Forgets an entry that was accepted. Those of its ids that are not `known` are never given.
+  /// Forgets an entry that was accepted. Its ids that are not in `known` will never arrive.
   mutating func settle(_ id: UUID, _ known: [String: Data]) {
     lost.formUnion(idsToLose(of: id, known))
     forget(id)
   }
 
-  /// Returns the ids of an entry that are never given if it is accepted now: those that it gives,
-  /// and that are not `known`.
+  /// Returns the ids that will never be known if the entry is accepted now: the ids that it
+  /// supplies and that are not in `known`.
   func idsToLose(of id: UUID, _ known: [String: Data]) -> [String] {
     mentions[id]?.given.filter { known[$0] == nil }.sorted() ?? []
   }
 
-  /// Notes that nobody will ever give these ids. Entries that hold one wait for it in vain.
+  /// Records that no entry will ever supply these ids. Entries that contain one can never be sent.
   mutating func lose(_ temporaries: [String]) {
     for temporary in temporaries where lost.insert(temporary).inserted {
       if let owner = owners[temporary] { giveUp(temporary, owner) }
@@ -170,10 +173,11 @@ struct TemporaryIDs: Sendable {
     }
   }
 
-  /// Notes that the ids in an entry of an earlier process are never given: it was accepted without.
+  /// Records that the ids in an entry of an earlier process will never arrive, since it was
+  /// accepted without them.
   mutating func lose(idsIn entry: OutboxEntry) { lost.formUnion(Occurrences(in: entry.arguments).strings) }
 
-  /// Forgets an entry. Those that wait for its ids wait no longer.
+  /// Forgets an entry. Entries that wait for its ids stop waiting.
   mutating func forget(_ id: UUID) {
     release(id)
     if let mention = mentions.removeValue(forKey: id) { removeFromIndex(id, mention.found) }
@@ -181,35 +185,34 @@ struct TemporaryIDs: Sendable {
 }
 
 extension TemporaryIDs {
-  /// Returns the entry whose id `id` waits for; the earliest if there are several, `nil` if it
-  /// waits for none.
+  /// Returns the entry whose id `id` waits for; the earliest of several; `nil` if it waits for no
+  /// entry.
   func owner(awaitedBy id: UUID) -> UUID? {
     guard let mention = mentions[id] else { return nil }
     var candidates = mention.found.strings.compactMap { owners[$0] }
     for number in mention.found.numbers {
       let owners = (given[number] ?? []).compactMap { self.owners[$0] }
-      // The hash of an id that the entry itself gives.
+      // The hash belongs to an id that the entry itself supplies.
       if !owners.contains(id) { candidates += owners }
     }
     return candidates.filter { $0 != id }.min { (mentions[$0]?.number ?? 0) < (mentions[$1]?.number ?? 0) }
   }
 
-  /// Returns `true` if an entry waits for one that is behind it: its giver was sent again, and
-  /// another process has submitted it meanwhile. It goes after its giver, and blocks no other
-  /// entry.
+  /// Returns `true` if an entry waits for an id of an entry behind it, which was retried while
+  /// another process submitted this one. The entry is sent after the other, and blocks nothing
+  /// until then.
   func isBehindItsGiver(_ id: UUID) -> Bool {
     guard let owner = owner(awaitedBy: id), let giver = mentions[owner], let own = mentions[id] else { return false }
     return giver.number > own.number
   }
 
-  /// Returns an id that an entry holds and that no entry gives any more, as one that has ended
-  /// without it; `nil` if there is none.
+  /// Returns an id that the entry contains and that no entry can supply any more; `nil` if all its
+  /// ids can still arrive.
   func missingID(in id: UUID) -> String? {
     mentions[id]?.awaited.filter { owners[$0] == nil }.min()
   }
 
-  /// Returns the entries that are to be sent, and hold an id that `id` gives and that is not in
-  /// `known`.
+  /// Returns the waiting entries that contain an id from the entry `id` that is not in `known`.
   func holders(ofIDsOf id: UUID, except known: [String: Data] = [:]) -> Set<UUID> {
     let given = mentions[id]?.given.filter { known[$0] == nil } ?? []
     let holders = given.reduce(into: Set<UUID>()) { holders, string in
@@ -219,10 +222,10 @@ extension TemporaryIDs {
     return holders.filter { $0 != id && mentions[$0]?.isInLane == true }
   }
 
-  /// Returns the entries that hold `temporary`, refused ones too.
+  /// Returns the entries that contain `temporary`, including refused ones.
   ///
-  /// Those that hold only a number that stands for another id as well are left out: nothing says
-  /// which of the two they mean.
+  /// Leaves out entries that contain only a number that another id has as well, since the number
+  /// does not say which id is meant.
   func holders(of temporary: String) -> Set<UUID> {
     let number = TemporaryID.number64(of: temporary)
     let strings = entriesByString[temporary] ?? []
@@ -230,6 +233,6 @@ extension TemporaryIDs {
     return strings.union(entriesByNumber[number] ?? [])
   }
 
-  /// The first of the ids that an entry gives, for a message.
+  /// The first of the ids that an entry supplies, for a message.
   func firstID(ofIDsOf id: UUID) -> String? { mentions[id]?.given.min() }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import HTTPCaching
 
-/// The identity of a directory's store, as one ``FileOutboxStorage`` knows it. The caller holds the
+/// The identity of a directory's store, as known to one ``FileOutboxStorage``. The caller holds the
 /// directory's lock.
 ///
-/// The file of the lock has it. That file stays when everything is removed, and is deleted with the
-/// directory. Only running processes compare identities, so it need not survive a power cut.
+/// The lock file contains the identity. The file stays when everything is removed, and is deleted
+/// with the directory. Only running processes compare identities, so it need not survive a power
+/// cut.
 struct DirectoryIdentity: Sendable {
   private var value = UUID()
   /// A Boolean value that indicates whether a store has, or had, this identity.
@@ -22,8 +23,8 @@ struct DirectoryIdentity: Sendable {
   ///
   /// - Parameters:
   ///   - lock: The file of the lock.
-  ///   - journal: A journal that was just read. It tells the identity if `lock` has none, because
-  ///     an earlier release made the store or somebody has deleted that file alone.
+  ///   - journal: A journal that was just read. It determines the identity if `lock` has none,
+  ///     because an earlier release created the store or only that file was deleted.
   ///   - writes: A Boolean value that indicates whether the store gets an identity if it has none.
   mutating func find(
     in lock: borrowing OpenFile, _ journal: JournalFile, writes: Bool
@@ -48,7 +49,7 @@ struct DirectoryIdentity: Sendable {
 
   private func write(to lock: borrowing OpenFile) throws(FilePersistence.Failure) {
     try lock.truncate(to: 0)
-    // The position is that of the reading.
+    // Reading moves the file position.
     _ = try lock.read(0, at: 0)
     try lock.write(withUnsafeBytes(of: value.uuid) { Array($0) })
   }

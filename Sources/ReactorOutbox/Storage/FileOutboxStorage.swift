@@ -12,20 +12,21 @@ import Synchronization
 ///
 /// A commit appends to the journal of its scope, and returns after file and directory are
 /// synchronized. If that fails, the commit is cut off again, and earlier entries are unchanged. A
-/// journal that consists mostly of removed or replaced entries is written anew.
+/// journal that consists mostly of removed or replaced entries is written again.
 ///
-/// **A commit that was not finished**, because the process or the power ended, is ignored and
-/// overwritten. **A damaged journal** is kept under another name, with `.damaged-` and the time.
-/// Every entry that can be read stays in the store, and ``OutboxContents/setAside`` names the file.
+/// **A commit that was not finished**, because the process exited or the power failed, is ignored
+/// and overwritten. **A damaged journal** is kept under another name, with `.damaged-` and the
+/// time. Every entry that can be read stays in the store, and ``OutboxContents/setAside`` names the
+/// file.
 ///
-/// **Several processes** take turns, with a lock that ends with its process. If another process
-/// holds the lock, a call waits up to ten seconds and then throws
+/// **Several processes** take turns with a lock, which is released when its process exits. If
+/// another process holds the lock, a call waits up to ten seconds and then throws
 /// ``OutboxStorageError/locked(path:)``. An app that shares the directory with an extension should
-/// finish its calls before it is suspended: iOS ends an app that is suspended with a lock.
+/// finish its calls before it is suspended: iOS terminates an app that is suspended with a lock.
 ///
-/// **Privacy:** all files are for their owner alone. On Apple platforms, the directory is excluded
-/// from backups when it is created, since a restored outbox would send again what was sent. Never
-/// use a caches directory, which the system may empty.
+/// **Privacy:** only the owner may read and write the files. On Apple platforms, the directory is
+/// excluded from backups when it is created, since a restored outbox would send again what was
+/// sent. Never use a caches directory, which the system may empty.
 ///
 /// Creating the object does no I/O. Reading a directory that does not exist creates nothing. Failed
 /// system calls throw `FilePersistence.Failure`. Calls cannot be cancelled, and never run on the
@@ -36,14 +37,14 @@ public final class FileOutboxStorage: OutboxStorage {
   private let lockWait: Duration
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
-  /// Guards the files too: of one object, one call at a time is at work.
+  /// Guards the files too: an object performs one call at a time.
   private let state = Mutex(State())
-  /// The time between two attempts to lock. No system call waits for a limited time.
+  /// The time between two attempts to lock. No system call waits for a lock with a time limit.
   static let lockInterval: Duration = .milliseconds(5)
 
   /// Creates a store in a directory.
   ///
-  /// - Parameter directory: A file URL. The first commit creates the directory and those above it.
+  /// - Parameter directory: A file URL. The first commit creates the directory and its parents.
   public convenience init(directory: URL) { self.init(directory: directory, system: FileSystem()) }
 
   /// - Parameters:
@@ -66,7 +67,8 @@ public final class FileOutboxStorage: OutboxStorage {
     var identity = DirectoryIdentity()
   }
 
-  /// Returns the entries of `scope` in the order of their numbers, their leases, and the given ids.
+  /// Returns the entries of `scope` in the order of their numbers, their leases, and the ids from
+  /// servers.
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
@@ -108,7 +110,7 @@ public final class FileOutboxStorage: OutboxStorage {
     return entry ?? nil
   }
 
-  /// Ends the lease of `process`. Nothing happens if it holds none.
+  /// Releases the lease of `process`. Does nothing if it has none.
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
@@ -117,8 +119,8 @@ public final class FileOutboxStorage: OutboxStorage {
     }
   }
 
-  /// Removes everything of `scope`, or of every scope if `scope` is `nil`, also journals that were
-  /// set aside or that a newer release wrote.
+  /// Removes everything of `scope`, or of every scope if `scope` is `nil`, including journals that
+  /// were set aside or written by a newer release.
   ///
   /// - Throws: ``OutboxStorageError/locked(path:)``; the first `FilePersistence.Failure`, after
   ///   removing everything that can be removed.
@@ -153,7 +155,7 @@ extension FileOutboxStorage {
       state.journals[scope] = nil
       defer { state.journals[scope] = journal }
       try journal.load()
-      // A reading writes none, since it works on a full disk.
+      // A read writes no identity, so that it works on a full disk.
       return try body(&journal, directory, try state.identity.find(in: lock, journal, writes: creates))
     }
   }
@@ -178,7 +180,7 @@ extension FileOutboxStorage {
     }
   }
 
-  /// Waits also if the caller is cancelled.
+  /// Also waits if the caller is cancelled.
   private func pause() async {
     await Task { [clock] in try? await clock.sleep(for: Self.lockInterval) }.value
   }

@@ -1,14 +1,14 @@
 package import Foundation
 
-/// The ids that servers gave, in the order in which they were given first.
+/// The ids from servers, in the order in which they were given first.
 ///
 /// An id is needed while a stored entry or a view holds the temporary one. A store keeps each that
-/// an entry holds, and ``limit`` of the others, the latest. It looks for the others only once
+/// an entry contains, and ``limit`` of the others, the latest. It looks for the others only once
 /// ``slack`` more have come, since that reads every entry.
 package struct GivenIDs: Sendable, Equatable {
-  /// The count of ids that are kept though no entry holds them.
+  /// The number of ids that are kept though no entry contains them.
   package static let limit = 1_000
-  /// The count of further ids after which the old ones are removed.
+  /// The number of further ids after which the old ones are removed.
   package static let slack = 250
 
   private struct Given: Equatable {
@@ -18,7 +18,7 @@ package struct GivenIDs: Sendable, Equatable {
 
   private var ids: [String: Given] = [:]
   private var last = 0
-  /// The count of ids that are left alone, since the latest removal has left them.
+  /// The number of ids that the latest clean-up kept.
   private var kept = 0
 
   var isEmpty: Bool { ids.isEmpty }
@@ -37,7 +37,7 @@ package struct GivenIDs: Sendable, Equatable {
     ids[temporary, default: Given(json: json, place: last)].json = json
   }
 
-  /// Removes the old ids that no entry holds.
+  /// Removes the old ids that no entry contains.
   ///
   /// - Parameter entries: The bytes of the stored entries.
   /// - Returns: The removed ids.
@@ -52,7 +52,7 @@ package struct GivenIDs: Sendable, Equatable {
 }
 
 /// The temporary ids in the bytes of entries, as strings and as numbers. Every occurrence counts,
-/// whatever it means, so that no id is missed.
+/// whatever its meaning, so that no id is missed.
 package struct HeldIDs {
   private var strings: Set<String> = []
   private var numbers: Set<Int64> = []

@@ -10,19 +10,18 @@ import HTTPCaching
 /// 3. the checksum of everything before
 ///
 /// Its first three words keep their place in every future format. So a damaged number is never
-/// taken for a newer format.
+/// mistaken for a newer format.
 ///
 /// A frame has five words, the steps of one commit, and a mark that has no zero in it:
 ///
 /// 1. a magic number
-/// 2. the count of bytes of the steps
+/// 2. the number of bytes of the steps
 /// 3. the checksum of the steps
-/// 4. the count of sectors in which steps and mark are all zeros. If a disk has not written a
+/// 4. the number of sectors in which steps and mark are all zeros. If a disk has not written a
 ///    sector, there is one more.
 /// 5. the checksum of these words, of the frame's offset and of the scope
 ///
-/// So a frame is valid only in its own place of its own scope's journal, and is read whole or not
-/// at all.
+/// So a frame is valid only at its offset in its scope's journal, and is read whole or not at all.
 enum Journal {
   static let formatVersion: UInt64 = 1
   private static let magic = UInt64(littleEndian: 0x0A4A_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'J' 0A
@@ -35,7 +34,7 @@ enum Journal {
   /// The unit that a disk writes whole or not at all.
   private static let sector = 512
 
-  /// The beginning of a journal.
+  /// The start of a journal.
   enum Header: Equatable {
     case valid(generation: UUID, end: Int)
     case newerFormat
@@ -69,7 +68,7 @@ enum Journal {
     }
   }
 
-  /// Returns the bytes of a frame that stands at `offset`.
+  /// Returns the bytes of a frame at `offset`.
   static func frame(_ steps: [OutboxTable.Step], at offset: Int, of scope: Scope) -> [UInt8] {
     var content = RecordWriter(capacity: 256)
     for step in steps { step.write(to: &content) }
@@ -83,7 +82,7 @@ enum Journal {
     return writer.bytes + rest
   }
 
-  /// Returns the count of sectors whose part in `bytes` is all zeros.
+  /// Returns the number of sectors whose part in `bytes` is all zeros.
   ///
   /// - Parameter offset: The offset of `bytes` in the journal.
   private static func emptySectors(_ bytes: ArraySlice<UInt8>, at offset: Int) -> Int {
@@ -120,8 +119,8 @@ enum Journal {
     }
   }
 
-  /// Returns a Boolean value that indicates whether the bytes from `index` on are the beginning of
-  /// a frame, or a frame with sectors that the disk has not written.
+  /// Returns a Boolean value that indicates whether the bytes from `index` on are the start of a
+  /// frame, or a frame with sectors that the disk has not written.
   ///
   /// - Parameter base: The offset of `bytes` in the journal.
   static func isUnfinished(_ bytes: [UInt8], at index: Int, base: Int, of scope: Scope) -> Bool {
@@ -214,7 +213,7 @@ extension OutboxTable.Step {
 }
 
 extension RecordReader {
-  /// Reads the number of an entry. A journal never counts so far that the next one would overflow.
+  /// Reads the number of an entry. The numbers of a journal never come near an overflow.
   fileprivate mutating func number() throws(Record.Failure) -> UInt64 {
     let number = try word()
     guard number <= UInt64(Int64.max) else { throw .corrupt("a number is out of range") }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCaching
 
-/// The journal of one scope, as this process read it last. The caller holds the directory's lock.
+/// The journal of one scope, as of this process's last read. The caller holds the directory's lock.
 ///
 /// A commit appends a frame, and synchronizes the file and then the directory, in case another
 /// process has just replaced the file. A commit that fails is cut off again.
@@ -13,14 +13,14 @@ struct JournalFile {
   /// `nil` if there is no journal.
   private var scan: JournalScan?
   /// A Boolean value that indicates whether a failed commit could not be cut off. A later frame
-  /// might be lost with it, so the journal is written anew first.
+  /// might be lost with it, so the journal is rewritten first.
   private var isSuspect = false
   /// A Boolean value that indicates whether the latest reading has found the journal that was read
   /// or written before.
   private(set) var isContinued = false
-  /// The count of bytes up to which a journal is not compacted.
+  /// The number of bytes up to which a journal is not compacted.
   static let compactionSize = 64 << 10
-  /// About the greatest count of bytes in a frame of a new journal.
+  /// About the largest number of bytes in a frame of a new journal.
   private static let frameSize = 1 << 20
 
   private var system: FileSystem { directory.system }
@@ -33,11 +33,11 @@ struct JournalFile {
   }
 
   var table: OutboxTable { scan?.table ?? OutboxTable() }
-  /// The generation of the journal; `nil` if there is none.
+  /// The generation of the journal; `nil` before a scan.
   var generation: UUID? { scan?.generation }
 
   /// Reads everything that other processes have written. A damaged journal is set aside, and
-  /// replaced by one with all that can be read.
+  /// replaced by a journal with every readable entry.
   ///
   /// - Throws: ``OutboxStorageError/newerFormat(path:)``, `FilePersistence.Failure`.
   mutating func load() throws {
@@ -62,9 +62,9 @@ struct JournalFile {
     if scan?.damage.isEmpty == false { try write(table, settingAside: bytes) }
   }
 
-  /// Reads the bytes after those that were read before.
+  /// Reads the bytes that were appended since the last read.
   ///
-  /// - Returns: `false` if the file is another one, or if the bytes do not continue it.
+  /// - Returns: `false` if the file was replaced, or if the bytes do not continue it.
   private mutating func isRead(on file: borrowing OpenFile, to size: Int) throws(FilePersistence.Failure) -> Bool {
     guard !isSuspect, var next = scan, let generation = next.generation, size >= next.end else { return false }
     let header = Journal.header(generation: generation, scope: scope)
@@ -114,8 +114,8 @@ struct JournalFile {
     scan?.append(steps, count: frame.count)
   }
 
-  /// Writes the journal anew if most of it is no longer needed, or without old ids. The old one is
-  /// as good, so a failure is not thrown.
+  /// Rewrites the journal without old ids, or if most of it is no longer needed. A failure is not
+  /// thrown, since the old journal is equivalent.
   private mutating func compact() {
     guard let scan else { return }
     guard scan.table.hasOldIDs || scan.end > Self.compactionSize && scan.end / 2 > scan.table.size else { return }
@@ -126,10 +126,10 @@ struct JournalFile {
 }
 
 extension JournalFile {
-  /// Replaces the journal by one with these entries alone.
+  /// Rewrites the journal so that it has only these entries.
   mutating func keep(_ ids: Set<UUID>) throws(FilePersistence.Failure) { try write(table.keeping(ids)) }
 
-  /// Replaces the journal by one with a table.
+  /// Replaces the journal by one with the contents of a table.
   ///
   /// - Parameter damaged: The bytes of the old one, if it is kept under another name. They are
   ///   copied, so that there is a journal under its own name at all times. Not every file system
@@ -167,7 +167,7 @@ extension JournalFile {
     }
   }
 
-  /// - Returns: The count of bytes.
+  /// - Returns: The number of bytes.
   private func create(_ path: String, _ generation: UUID, _ table: OutboxTable) throws(FilePersistence.Failure) -> Int {
     var file = try system.create(path)
     let header = Journal.header(generation: generation, scope: scope)

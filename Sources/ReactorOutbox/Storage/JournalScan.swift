@@ -3,9 +3,9 @@ import HTTPCaching
 
 /// The content of a journal, read frame by frame.
 ///
-/// A damaged end is a commit that was not finished, if it has the traces of one: it is cut off, or
-/// a sector of the disk is empty. Any other damage is reported, and every frame that can be read is
-/// applied, also behind the damage.
+/// A damaged end counts as an unfinished commit if it looks like one: it is cut off, or a sector of
+/// the disk is empty. Any other damage is reported, and every readable frame is applied, including
+/// frames behind the damage.
 struct JournalScan {
   let scope: Scope
   private(set) var table = OutboxTable()

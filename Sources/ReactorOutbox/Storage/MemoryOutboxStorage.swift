@@ -2,7 +2,7 @@ public import Foundation
 public import ReactorCore
 import Synchronization
 
-/// A store in memory. Its entries end with the process.
+/// A store in memory. Its entries are gone with the process.
 ///
 /// ```swift
 /// let outbox = OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [AddPost.self])
@@ -13,7 +13,7 @@ public final class MemoryOutboxStorage: OutboxStorage {
   /// Creates an empty store.
   public init() {}
 
-  /// Returns the entries of `scope`, their leases and the given ids. Never throws.
+  /// Returns the entries of `scope`, their leases and the ids from servers. Never throws.
   public func contents(of scope: Scope) async throws -> OutboxContents {
     tables.withLock { $0[scope]?.contents ?? OutboxContents() }
   }

@@ -4,7 +4,7 @@ import HTTPCaching
 /// The names in the directory of a ``FileOutboxStorage``, and its lock.
 ///
 /// A scope's journal is `<scope>.journal`, where `<scope>` is the SHA-256 of the scope's name. A
-/// journal that is being written is `<scope>.journal.new`. A damaged one that was set aside is
+/// journal that is being written is `<scope>.journal.new`. A damaged journal that was set aside is
 /// `<scope>.journal.damaged-<time>`. Every process locks `lock` while it reads or writes. That file
 /// has the store's identity, and stays when everything is removed.
 struct OutboxDirectory: Sendable {
@@ -33,7 +33,7 @@ struct OutboxDirectory: Sendable {
     case absent
   }
 
-  /// Runs `body` while no other process or instance does, if that needs no waiting.
+  /// Runs `body` under the lock, if that is free.
   ///
   /// - Parameters:
   ///   - creates: A Boolean value that indicates whether to create the directory.
@@ -41,7 +41,7 @@ struct OutboxDirectory: Sendable {
   func whileLocked<Value>(
     creates: Bool, _ body: (borrowing OpenFile) throws -> Value
   ) throws -> Attempt<Value> {
-    // Somebody may remove the file while another process creates and locks a new one, but not
+    // The file may be removed while another process creates and locks a new one, but not
     // repeatedly.
     for _ in 0..<8 {
       guard let file = try system.open(lockPath, writes: true) else {

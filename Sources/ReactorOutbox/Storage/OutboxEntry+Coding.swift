@@ -10,12 +10,12 @@ import HTTPCaching
 /// 3. the number of the format
 /// 4. the length of the members
 ///
-/// The first three keep their place and meaning in every future format. So a damaged entry is
-/// never taken for one of a newer release.
+/// The first three keep their place and meaning in every future format. So a damaged entry is never
+/// mistaken for an entry of a newer release.
 extension OutboxEntry {
   private static let magic = UInt64(littleEndian: 0x0A45_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'E' 0A
   static let formatVersion: UInt64 = 3
-  /// The oldest format that has all of the entry: the first has no ``awaited``, and the second no
+  /// The oldest format that can represent the entry: the first lacks ``awaited``, and the second
   /// ``draftStaysUntil``.
   private var format: UInt64 { draftStaysUntil != nil ? 3 : awaited.isEmpty ? 1 : 2 }
   static let prefixLength = 32
@@ -48,7 +48,7 @@ extension OutboxEntry {
 
   /// Reads an entry as a store returned it.
   ///
-  /// - Throws: ``OutboxEntryError``, also if the bytes are those of another entry or lane.
+  /// - Throws: ``OutboxEntryError``, also if the bytes belong to another entry or lane.
   package init(decoding stored: StoredEntry) throws(OutboxEntryError) {
     let bytes = stored.bytes.withUnsafeBytes { [UInt8]($0) }
     var entry: OutboxEntry
@@ -57,7 +57,7 @@ extension OutboxEntry {
     } catch {
       throw OutboxEntryError(error)
     }
-    guard entry.id == stored.id else { throw .corrupt("its id is that of another entry") }
+    guard entry.id == stored.id else { throw .corrupt("its id belongs to another entry") }
     guard entry.lane == stored.lane else { throw .corrupt("it belongs to another lane") }
     entry.number = stored.number
     self = entry
@@ -70,7 +70,7 @@ extension OutboxEntry {
   static func decode(_ bytes: [UInt8]) throws(Record.Failure) -> OutboxEntry {
     guard bytes.count >= prefixLength else { throw .truncated }
     var reader = RecordReader(bytes, bytes.indices)
-    guard try reader.word() == magic else { throw .corrupt("it does not begin as an entry does") }
+    guard try reader.word() == magic else { throw .corrupt("it does not start like an entry") }
     let sum = try reader.word()
     let format = try reader.word()
     let length = try reader.word()

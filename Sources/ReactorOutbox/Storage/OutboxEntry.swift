@@ -1,14 +1,14 @@
 package import Foundation
 import HTTPCaching
 
-/// A mutation that was submitted, and what has become of it.
+/// A submitted mutation and its state.
 package struct OutboxEntry: Sendable, Hashable, Identifiable {
   package enum State: String, Sendable, CaseIterable {
     case waiting, sending, unknown, conflicted, refused, unresolved, accepted
   }
 
   package let id: UUID
-  /// The place in the order of the scope; zero until the entry is stored.
+  /// The position in the order of the scope; zero until the entry is stored.
   package var number: UInt64 = 0
   package var lane: String
   package var state: State = .waiting
@@ -19,9 +19,9 @@ package struct OutboxEntry: Sendable, Hashable, Identifiable {
   /// The JSON of the mutation.
   package var arguments: Data
   package var submittedAt: Date
-  /// The count of attempts that may have reached the server under the present key.
+  /// The number of attempts that may have reached the server under the current key.
   package var attempts = 0
-  /// The count of attempts since then that could not be sent.
+  /// The number of attempts since then that could not be sent.
   package var unsent = 0
   /// A Boolean value that indicates whether the server may have carried out an attempt whose
   /// outcome is unknown.
@@ -35,16 +35,16 @@ package struct OutboxEntry: Sendable, Hashable, Identifiable {
   package var idempotencyWindow: Double
   /// The request, made when the entry's turn comes and saved before it is sent.
   package var request: FrozenRequest?
-  /// The end of the last attempt.
+  /// The outcome of the last attempt.
   package var outcome: LastOutcome?
-  /// The count of rebases that were made.
+  /// The number of rebases that were made.
   package var conflicts = 0
   /// The time at which the entry was accepted, refused or left unresolved.
   package var endedAt: Date?
-  /// The temporary ids that other entries were to give when this one was submitted. It never gives
-  /// them itself, wherever it stands.
+  /// The temporary ids that other entries were to supply when this one was submitted. This entry
+  /// never supplies them, whatever its position.
   package var awaited: Set<String> = []
-  /// The time until which its draft lies over every newer value, although the server has accepted
+  /// The time until which its draft applies to every newer value, although the server has accepted
   /// the entry; `nil` once that is over.
   package var draftStaysUntil: Date?
 
@@ -62,7 +62,7 @@ package struct OutboxEntry: Sendable, Hashable, Identifiable {
 }
 
 extension OutboxEntry {
-  /// Returns the entry with the temporary ids that others were to give when it was submitted.
+  /// Returns the entry with the temporary ids that others were to supply when it was submitted.
   func awaiting(_ temporaries: Set<String>) -> OutboxEntry {
     var entry = self
     entry.awaited = temporaries
@@ -70,7 +70,7 @@ extension OutboxEntry {
   }
 }
 
-/// A request whose bytes no longer change. It holds no secret.
+/// A request in its final bytes. It contains no secret.
 package struct FrozenRequest: Sendable, Hashable {
   package struct Field: Sendable, Hashable {
     package var name: String
@@ -104,7 +104,7 @@ extension FrozenRequest {
   /// sent.
   package static let secretFields: Set<String> = ["authorization", "proxy-authorization", "cookie"]
 
-  /// Returns the part of the request that is a secret, in words without the secret itself.
+  /// Returns the part of the request that is a secret, described without the secret itself.
   ///
   /// - Parameter names: The names of secret query items, in any case.
   /// - Returns: `nil` if nothing is secret.
@@ -116,10 +116,10 @@ extension FrozenRequest {
   }
 }
 
-/// The end of an attempt, without the answer's body.
+/// The outcome of an attempt, without the answer's body.
 package struct LastOutcome: Sendable, Hashable {
   package var kind: SendOutcome.Kind
-  /// The status of the answer; `nil` if there was none.
+  /// The status of the answer; `nil` if no response arrived.
   package var status: Int?
   /// A short text without secrets.
   package var reason: String
@@ -141,9 +141,9 @@ package enum OutboxEntryError: Error, Hashable {
   case corrupt(String)
   /// A newer release wrote the entry, in this format.
   case newerFormat(UInt64)
-  /// The encoded entry is larger than a store takes; both sizes are in bytes.
+  /// The encoded entry is larger than a store accepts; both sizes are in bytes.
   case tooLarge(size: Int, limit: Int)
-  /// The request holds a secret, and nothing is encoded. The text has only its place.
+  /// The request contains a secret, and nothing is encoded. The text names only its location.
   case secret(String)
 }
 

@@ -9,14 +9,14 @@ public import ReactorCore
 /// }
 /// ```
 ///
-/// A store neither evicts entries nor begins anew in silence. The methods are called concurrently,
-/// also by other instances and other processes. Every conformer passes `OutboxStorageConformance`
-/// of ReactorTesting.
+/// A store never evicts entries, and never starts again silently. The methods are called
+/// concurrently, including by other instances and other processes. Every conformer passes
+/// `OutboxStorageConformance` of ReactorTesting.
 ///
-/// A conformer does not read ``StoredEntry/bytes``. It returns them as they came.
+/// A conformer does not read ``StoredEntry/bytes``. It returns them unchanged.
 public protocol OutboxStorage: Sendable {
-  /// Returns the entries of `scope` in the order of their numbers, their leases, and the ids that
-  /// servers have given.
+  /// Returns the entries of `scope` in the order of their numbers, their leases, and the ids from
+  /// servers.
   ///
   /// Entries that cannot be read are left out and kept. ``OutboxContents/setAside`` describes them.
   func contents(of scope: Scope) async throws -> OutboxContents
@@ -24,9 +24,9 @@ public protocol OutboxStorage: Sendable {
   /// Returns a Boolean value that indicates whether `scope` may have entries whose numbers are
   /// between two others.
   ///
-  /// The outbox asks before it sends an entry, where other processes may have added earlier ones,
-  /// and reads the contents if there may be some. Implement it for a store that draws its numbers
-  /// over all scopes: every entry of another scope leaves such a gap.
+  /// Before the outbox sends an entry, it calls this if other processes may have added earlier
+  /// ones, and reads the contents if the result is `true`. Implement it for a store that shares its
+  /// numbers among all scopes, where every entry of another scope leaves such a gap.
   ///
   /// - Returns: `true` if the store does not know; the default implementation does so.
   func mayHaveEntries(in scope: Scope, after: UInt64, before: UInt64) async throws -> Bool
@@ -36,32 +36,31 @@ public protocol OutboxStorage: Sendable {
   /// When the method returns, the changes survive a power cut. When it throws, none was applied.
   ///
   /// - Returns: The numbers of the entries that were added or moved, in order. Each is greater than
-  ///   every number that the scope had before, also of entries that were removed.
-  ///   ``removeAll(in:)`` may begin the numbers anew.
-  /// - Throws: ``OutboxStorageError`` for a change that the store cannot hold; an error if the
+  ///   every number that the scope had before, including removed entries' numbers.
+  ///   ``removeAll(in:)`` may restart the numbers.
+  /// - Throws: ``OutboxStorageError`` for a change that the store cannot accept; an error if the
   ///   changes cannot be saved.
   func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64]
 
   /// Leases an entry to a process, so that no other process sends it, and returns the entry.
   ///
-  /// A process renews its own lease by claiming again. The lease is kept over updates and moves,
-  /// and ends with the entry. When the method returns, the lease survives a power cut. When it
-  /// throws, the leases are unchanged.
+  /// A process renews its own lease by claiming again. The lease survives updates and moves, and is
+  /// gone with the entry. When the method returns, the lease survives a power cut. When it throws,
+  /// the leases are unchanged.
   ///
   /// - Parameters:
   ///   - id: The entry.
   ///   - scope: The scope of the entry.
   ///   - process: The process that will send the entry.
-  ///   - now: The current time. A lease to another process counts until its end is no later than
-  ///     this.
-  ///   - until: The end of the lease. A lease to another process whose end is more than twice as
-  ///     far from `now` does not count: the clock was set back since it was made.
-  /// - Returns: The entry as it is stored at the moment of the lease. Another process may have
-  ///   changed it since the caller read it. `nil` if the entry is not stored, or if another process
-  ///   holds a lease.
+  ///   - now: The current time. A lease of another process counts until this time reaches its
+  ///     expiry.
+  ///   - until: The expiry of the lease. A lease of another process whose expiry is more than twice
+  ///     as far from `now` does not count: the clock was set back since it was made.
+  /// - Returns: The entry as stored when it was leased. Another process may have changed it since
+  ///   the caller read it. `nil` if the entry is not stored, or if another process holds a lease.
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry?
 
-  /// Ends the lease of `process`. Nothing happens if it holds none.
+  /// Releases the lease of `process`. Does nothing if it has none.
   func release(_ id: UUID, in scope: Scope, by process: UUID) async throws
 
   /// Removes everything of `scope`, or of every scope if `scope` is `nil`: entries, ids, leases,
@@ -69,8 +68,8 @@ public protocol OutboxStorage: Sendable {
   func removeAll(in scope: Scope?) async throws
 
   /// Removes everything of `scope` but some entries, which keep their numbers, bytes and leases:
-  /// another process may be sending one of them. Called if a program submits while it signs out, so
-  /// that nothing else of the scope is left on the disk.
+  /// another process may be sending one of them. Called if an app submits while it signs out, so
+  /// that nothing else of the scope stays on the disk.
   ///
   /// The default implementation commits the removal of the other entries. It leaves ids, and
   /// entries that were set aside.
@@ -80,7 +79,7 @@ public protocol OutboxStorage: Sendable {
 }
 
 extension OutboxStorage {
-  /// The default implementation: entries may be there.
+  /// The default implementation: returns `true`.
   public func mayHaveEntries(in scope: Scope, after: UInt64, before: UInt64) async throws -> Bool { true }
 
   /// The default implementation: it removes the other entries in one commit.
@@ -98,15 +97,15 @@ public enum OutboxChange: Sendable, Hashable {
   /// Adds an entry at the end of the order. Its number is ignored.
   case add(StoredEntry)
   /// Changes nothing. The commit fails with ``OutboxStorageError/changedEntry(_:)`` unless the
-  /// entry is stored with these bytes: another process whose lease counts may have changed it.
+  /// entry is stored with exactly these bytes, since another process may have changed it.
   case require(StoredEntry)
   /// Replaces the lane and the bytes of a stored entry. Its number stays.
   case update(StoredEntry)
   /// Replaces a stored entry, and moves it to the end of the order.
   case move(StoredEntry)
-  /// Removes an entry. Nothing happens if there is none.
+  /// Removes an entry. Does nothing if the entry does not exist.
   case remove(UUID)
-  /// Saves the JSON of the id that stands for a temporary id; `null` if there will never be one.
+  /// Saves the JSON of the id that stands for a temporary id; `null` if no id will ever arrive.
   case identify(String, Data)
 }
 
@@ -114,23 +113,23 @@ public enum OutboxChange: Sendable, Hashable {
 public struct OutboxContents: Sendable, Hashable {
   /// The entries in the order of their numbers.
   public var entries: [StoredEntry]
-  /// The JSON of the ids that servers have given, by the temporary id. A store may forget old ones
-  /// that no entry holds. Those of this package keep the latest 1,000 of them or more.
+  /// The JSON of the ids from servers, by the temporary id. A store may forget old ids that no
+  /// entry contains. The stores of this package keep at least the latest 1,000 of them.
   public var identities: [String: Data]
-  /// The leases of the entries, by the id of the entry. A lease that was released is not among
-  /// them. One that has expired may be.
+  /// The leases of the entries, by the id of the entry. Released leases are not included; expired
+  /// leases may be.
   public var leases: [UUID: OutboxLease]
   /// A description of each part that could not be read, and was set aside and kept. They are
   /// returned until ``OutboxStorage/removeAll(in:)``.
   public var setAside: [String]
   /// The identity of the store; `nil` if the storage has none.
   ///
-  /// A store keeps its identity over commits and ``OutboxStorage/removeAll(in:)``, in each process.
-  /// A store that was deleted from outside and is created again gets another one. Before it is
-  /// created, it has the identity that it will get.
+  /// A store keeps its identity across commits and ``OutboxStorage/removeAll(in:)``, in each
+  /// process. A store that was deleted from outside and is created again gets a new identity.
+  /// Before it is created, it has the identity that it will get.
   ///
   /// If the identity has changed, the outbox saves its entries in memory again. Without an
-  /// identity, the outbox assumes that another process has ended a missing entry.
+  /// identity, the outbox assumes that another process has finished a missing entry.
   public var identity: UUID?
 
   /// Creates contents from their parts.
@@ -146,11 +145,11 @@ public struct OutboxContents: Sendable, Hashable {
   }
 }
 
-/// The right of one process to send an entry, which ends by itself.
+/// The right of one process to send an entry. It expires by itself.
 public struct OutboxLease: Sendable, Hashable {
   /// The process that holds the lease.
   public var process: UUID
-  /// The end of the lease. From this time on, another process may claim the entry.
+  /// The expiry of the lease. From this time on, another process may claim the entry.
   public var until: Date
 
   /// Creates a lease from its parts.
@@ -162,8 +161,8 @@ public struct OutboxLease: Sendable, Hashable {
 
 /// An entry as an ``OutboxStorage`` stores it.
 public struct StoredEntry: Sendable, Hashable, Identifiable {
-  /// The greatest count of bytes that a store takes: 1 MiB for a body, and 64 KiB for what
-  /// describes it.
+  /// The largest number of bytes that a store accepts: 1 MiB for a body, and 64 KiB for its
+  /// description.
   public static let byteLimit = (1 << 20) + (64 << 10)
 
   /// The identity of the entry within its scope.
@@ -187,6 +186,6 @@ public struct StoredEntry: Sendable, Hashable, Identifiable {
 }
 
 extension OutboxContents {
-  /// The greatest count of entries that a store takes for one scope: 10,000.
+  /// The largest number of entries that a store accepts for one scope: 10,000.
   public static let entryLimit = 10_000
 }

@@ -2,9 +2,9 @@ public import Foundation
 
 /// An error of an ``OutboxStorage``. Nothing of a commit that throws it was applied.
 @nonexhaustive public enum OutboxStorageError: Error, Sendable, Hashable {
-  /// The scope has as many entries as a store takes.
+  /// The scope has as many entries as a store accepts.
   case full(limit: Int)
-  /// The entry is larger than a store takes; both sizes are in bytes.
+  /// The entry is larger than a store accepts; both sizes are in bytes.
   case tooLarge(size: Int, limit: Int)
   /// The entry to update or to move is not stored. Perhaps another process removed it.
   case unknownEntry(UUID)
@@ -16,13 +16,13 @@ public import Foundation
   case locked(path: String)
   /// A newer release wrote the store. It is left unchanged.
   case newerFormat(path: String)
-  /// Somebody has removed the store while the program ran. The outbox has saved this many entries
-  /// again, which it had in memory. It is reported in an event, and never thrown.
+  /// The store was removed while the program ran. The outbox has saved this many entries again from
+  /// memory. It is reported in an event, and never thrown.
   case replaced(restored: Int)
 }
 
 extension OutboxStorageError: CustomStringConvertible, LocalizedError {
-  /// A sentence with the failure and, where one is known, a remedy.
+  /// A sentence with the failure and, if known, a remedy.
   public var description: String {
     switch self {
     case .full(let limit): "the outbox has \(limit) entries, which is the limit; send or discard some"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The entries of one scope, with their leases and the given ids. It holds the rules that all
+/// The entries of one scope, with their leases and the ids from servers. It has the rules that all
 /// stores without a database share.
 struct OutboxTable: Sendable, Equatable {
   /// A change that cannot fail. A journal holds these.
@@ -11,10 +11,10 @@ struct OutboxTable: Sendable, Equatable {
     case identify(String, Data)
     case lease(UUID, OutboxLease)
     case release(UUID)
-    /// Sets the least number of the next entry.
+    /// Sets the lowest number of the next entry.
     case next(UInt64)
 
-    /// About the count of bytes that it takes in a journal, with a lease of the entry.
+    /// About the number of bytes that it takes in a journal, with a lease of the entry.
     var size: Int {
       switch self {
       case .put(let entry): 80 + entry.lane.utf8.count + entry.bytes.count
@@ -32,7 +32,7 @@ struct OutboxTable: Sendable, Equatable {
   private var rows: [UUID: Row] = [:]
   private var identities = GivenIDs()
   private var next: UInt64 = 1
-  /// About the count of bytes that ``allSteps`` takes in a journal.
+  /// About the number of bytes that ``allSteps`` takes in a journal.
   private(set) var size = 0
 
   var isEmpty: Bool { rows.isEmpty && identities.isEmpty }
@@ -63,18 +63,18 @@ struct OutboxTable: Sendable, Equatable {
     return (steps, draft.numbers)
   }
 
-  /// Returns an entry and the step that leases it, or `nil` if another process holds a lease or
-  /// there is no entry.
+  /// Returns an entry and the step that leases it, or `nil` if another process holds a lease or the
+  /// entry does not exist.
   func claim(_ id: UUID, by process: UUID, now: Date, until: Date) -> (entry: StoredEntry, step: Step)? {
     guard let row = rows[id] else { return nil }
     if let lease = row.lease, lease.process != process, lease.counts(at: now, longest: until) { return nil }
-    // Such a date compares with none, so the lease counts for nobody. A journal could not be read
-    // with it.
+    // NaN compares with no date, so no process would respect the lease, and the journal could not
+    // be read.
     let until = until.timeIntervalSinceReferenceDate.isNaN ? .distantPast : until
     return (row.entry, .lease(id, OutboxLease(process: process, until: until)))
   }
 
-  /// Returns the step that ends a lease, or `nil` if `process` holds none.
+  /// Returns the step that releases a lease, or `nil` if `process` has no lease.
   func release(_ id: UUID, by process: UUID) -> Step? {
     rows[id]?.lease?.process == process ? .release(id) : nil
   }
@@ -99,13 +99,13 @@ struct OutboxTable: Sendable, Equatable {
   /// A Boolean value that indicates whether old ids are to be removed.
   var hasOldIDs: Bool { identities.isDue }
 
-  /// Removes the old ids that no entry holds.
+  /// Removes the old ids that no entry contains.
   mutating func removeOldIDs() {
     let old = identities.removeOld(unlessIn: rows.values.lazy.map(\.entry.bytes))
     size -= old.reduce(0) { $0 + Step.identify($1.temporary, $1.json).size }
   }
 
-  /// Returns the table with these entries and their leases alone. Its numbers go on.
+  /// Returns the table with only these entries and their leases. It continues the numbering.
   func keeping(_ ids: Set<UUID>) -> OutboxTable {
     var table = OutboxTable()
     table.apply(.next(next))
@@ -116,7 +116,7 @@ struct OutboxTable: Sendable, Equatable {
     return table
   }
 
-  /// The steps that make this table of an empty one.
+  /// The steps that build this table from an empty one.
   var allSteps: [Step] {
     var steps: [Step] = [.next(next)]
     for (temporary, id) in identities.inOrder { steps.append(.identify(temporary, id)) }
@@ -129,7 +129,7 @@ struct OutboxTable: Sendable, Equatable {
 }
 
 extension OutboxTable {
-  /// The table while a commit is checked, as its differences from the stored one.
+  /// The table while a commit is checked, as differences from the stored table.
   private struct Draft {
     let table: OutboxTable
     /// The entries that the commit has changed; `nil` for a removed one.
@@ -190,10 +190,10 @@ extension OutboxTable {
 }
 
 extension OutboxLease {
-  /// Returns a Boolean value that indicates whether the lease has not ended, unless the clock was
+  /// Returns a Boolean value that indicates whether the lease has not expired, unless the clock was
   /// set back far since it was made.
   ///
-  /// - Parameter until: The end of a lease that is made now.
+  /// - Parameter until: The expiry of a lease that is granted now.
   func counts(at now: Date, longest until: Date) -> Bool {
     self.until > now && !(self.until > until.addingTimeInterval(until.timeIntervalSince(now)))
   }

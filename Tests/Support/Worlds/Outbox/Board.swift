@@ -31,7 +31,7 @@ struct Price: Codable, Sendable, Hashable {
 struct Errand: Codable, Sendable, Hashable {
   enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak, photo }
 
-  /// By which the server and the reference know it, whatever becomes of its ids.
+  /// By which the server and the reference know it, whatever happens to its ids.
   var mark: Int
   var owner: String
   var kind: Kind

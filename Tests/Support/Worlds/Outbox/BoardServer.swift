@@ -22,7 +22,7 @@ final class BoardServer: Sendable {
     var isUnstored = false
     /// `true` if an item that is gone is removed again without an error.
     var removesTwice = true
-    /// `true` if nobody sends a value that is made of another base than that of the tag.
+    /// `true` if no client sends a value that was made from another version than its tag names.
     var knowsBases = true
     /// `true` if a changed base is a 409 and not a 412.
     var conflictsBy409 = false

@@ -71,7 +71,7 @@ struct RemoveCard: ErrandMutation {
   func request(_ known: Known) async throws -> Resource { try await request(errand.page, .delete, nil) }
 }
 
-/// Sends the whole card, made of the one that is known, unless it has changed on the server since.
+/// Sends the whole card, made from the known one, unless it has changed on the server since.
 protocol CheckingMutation: ErrandMutation {}
 
 extension CheckingMutation {

@@ -5,8 +5,8 @@ import ReactorOutbox
 import ReactorTesting
 import Synchronization
 
-/// One process that uses the library: a layer with an outbox on the world's disk, and those who
-/// watch.
+/// One process that uses the library: a layer with an outbox on the world's disk, and its
+/// observers.
 final class OutboxClient: Sendable {
   let number: Int
   let owner: String
@@ -80,7 +80,7 @@ final class OutboxClient: Sendable {
     return Reactor(flow: flow)
   }
 
-  /// Those that each release knows.
+  /// The types that each release knows.
   private static let types: [any Mutation.Type] = [
     AddCard.self, RemoveCard.self, CheckCard.self, CheckCardAsking.self, CheckCardOnce.self, LeakSecret.self,
     AddPhoto.self,
@@ -103,7 +103,7 @@ final class OutboxClient: Sendable {
       })
   }
 
-  /// Begins: those who watch, and the reference, which knows what the store has.
+  /// Starts the observers, and the reference, which knows what the store has.
   func begin() {
     let watched = traits.evicts ? ["/a"] : BoardServer.paths
     let tasks =

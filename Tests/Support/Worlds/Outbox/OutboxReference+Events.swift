@@ -19,12 +19,12 @@ extension OutboxReference {
         switch view.phases[id] {
         case .submitting: view.phases[id] = .pending
         case .accepted where !view.uncertain.contains(id): break
-        // It was sent again, or goes behind one that was.
+        // It was retried, or goes behind a retried entry.
         case .pending, .gone, .accepted, nil:
           view.uncertain.remove(id)
           view.numbers[id] = nil
           view.phases[id] = .pending
-          // Its place was drawn before it was saved, and nobody says whether what was submitted
+          // Its place was drawn before it was saved, and it is unknown whether what was submitted
           // meanwhile is behind it.
           if let last = view.retries.min(), last < view.lastPlace { view.moved.insert(id) }
           view.lastPlace += 1

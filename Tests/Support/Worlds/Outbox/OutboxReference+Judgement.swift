@@ -10,15 +10,15 @@ extension OutboxReference {
   /// Judges a value with the entries whose drafts it shows.
   ///
   /// - Parameters:
-  ///   - drafts: those that the value is said to show; `nil` for a value that was read at this very
-  ///     moment.
+  ///   - drafts: the drafts that the value is said to show; `nil` for a value that was read at this
+  ///     very moment.
   ///   - before: what was so before the value was made.
   func judge(_ shown: Board?, drafts: [UUID]?, at path: String, in client: Int, before: View?, _ who: String) {
-    // Of two processes, each learns late what the other has added, moved and ended, and nobody says
-    // when. What they send is judged.
+    // Of two processes, each learns late what the other has added, moved and ended, at an unknown
+    // time. What they send is judged.
     guard !traits.isShared else { return }
     guard let view = view(client), view.isReady, view.removals == 0, !view.hasFailedToRemove else { return }
-    // The record on disk is older then, and its date may be later than that of the value.
+    // The record on disk is older then, and its date may be later than the value's.
     guard !traits.setsClock || !view.failedSaves.contains(path) else { return }
     if let before { guard before.isReady, before.removalsBegun == view.removalsBegun else { return } }
     let pending = view.pending(at: path)
@@ -29,8 +29,8 @@ extension OutboxReference {
     var base: Base?
     if shown.version != 0 {
       base = self.base(shown.version, at: path)
-      // A process that has ended may save a response even now. Whoever loads it cannot tell which
-      // drafts are in it.
+      // A process that has ended may save a response even now. A process that loads it cannot tell
+      // which drafts are in it.
       if self.server.wasSent(shown.version, of: path, toOthersThan: client, after: view.begun) { base?.since = .zero }
       if wasWrittenBack(shown.version, at: path, in: client) { base?.isMissing = { _ in false } }
       guard base != nil else { return world.check(false, "\(who): the server never had \(shown)") }
@@ -43,7 +43,8 @@ extension OutboxReference {
       let version = isUncertain ? 0 : self.server.applications(of: errand.mark).first?.versions[path] ?? 0
       return Accepted(id: id, errand: errand, time: time, version: version, isUncertain: isUncertain)
     }
-    // Nobody says when another process has had its end, nor which of the drafts a base has by then.
+    // It is unknown when another process saw the outcome, and which of the drafts a base has by
+    // then.
     guard !accepted.contains(where: \.isUncertain) else { return }
     // The ids that the process has learned since the value was made may be in it or not.
     let least = drafts == nil ? view.identities.count : before?.identities.count ?? 0
@@ -106,8 +107,8 @@ extension OutboxReference {
     return Base(board: known.board, since: known.since) { $0.version > version }
   }
 
-  /// A process that has ended may mark a record as stale even now, after a write of its own, and
-  /// so write it back over the newer one that this process has stored meanwhile. The drafts that
+  /// A process that has ended may mark a record as stale even now, after a write of its own, and so
+  /// write it back over the newer record that this process has stored meanwhile. The drafts that
   /// went when the newer one came are in neither then.
   private func wasWrittenBack(_ version: Int, at path: String, in client: Int) -> Bool {
     guard server.hasSentNewer(than: version, of: path, to: client), let view = view(client) else { return false }
@@ -124,7 +125,7 @@ extension OutboxReference {
 
   /// The accepted drafts that are still shown are the last of them, as many as it may be.
   ///
-  /// - Returns: those that are not shown.
+  /// - Returns: the drafts that are not shown.
   private func match(
     _ shown: Board, _ base: Base?, _ accepted: [Accepted], _ pending: [Errand], _ view: View, _ path: String
   ) -> Result<[UUID], Mismatch> {
@@ -196,7 +197,7 @@ extension OutboxReference.View {
   /// has learned.
   func errand(_ id: UUID, upTo count: Int = .max) -> Errand? { errands[id].map { resolved($0, upTo: count) } }
 
-  /// Each number of ids that drafts may have since a value was made: they are made anew one after
+  /// Each number of ids that drafts may have since a value was made: they are made again one after
   /// the other, and the value may be from between. An entry that is being saved gets its ids when
   /// it is.
   func progress(from least: Int, _ drafts: Int) -> [Progress] {

@@ -55,7 +55,7 @@ final class OutboxReference: Sendable {
     var begun: Duration
     var process: UUID?
     var phases: [UUID: Phase] = [:]
-    /// Those that were accepted, in order.
+    /// The accepted entries, in order.
     var accepted: [UUID] = []
     /// The errands as they were when they were first shown.
     var errands: [UUID: Errand] = [:]
@@ -84,15 +84,15 @@ final class OutboxReference: Sendable {
     var isReady = false
     /// The removals that somebody waits for.
     var removals = 0
-    /// Those that the outbox's store has still to make. They outlive their callers.
+    /// The removals that the outbox's store has still to make. They outlive their callers.
     var storeRemovals = 0
     var removalsBegun = 0
     /// When everything was last asked to be removed.
     var removalAsked = Duration.zero
     /// The entries that were read from the store while everything was being removed.
     var foundInRemoval: Set<UUID> = []
-    /// A record or everything was to be removed, and some of it was not: nobody knows what is shown
-    /// then, as an older record may be on disk still.
+    /// A record or everything was to be removed, and some of it was not: what is shown then is
+    /// unknown, as an older record may be on disk still.
     var hasFailedToRemove = false
     var isPaused = false
     /// The paths of which a save has failed. The value may be on disk all the same, and the layer
@@ -101,7 +101,7 @@ final class OutboxReference: Sendable {
 
     func isAccepted(_ id: UUID) -> Bool { if case .accepted = phases[id] { true } else { false } }
 
-    /// Puts an entry behind those that were accepted before.
+    /// Puts an entry behind the entries that were accepted before.
     mutating func accept(_ id: UUID) {
       accepted.removeAll { $0 == id }
       accepted.append(id)
@@ -118,7 +118,7 @@ final class OutboxReference: Sendable {
     var payloads: [String: String] = [:]
     var waiting: [Int: Int] = [:]
     var tokens: [ObservationToken] = []
-    /// The calls of the store that fail, by those who have made them fail.
+    /// The calls of the store that fail, by the steps that made them fail.
     var failing: [StoreCall] = []
   }
 
@@ -311,7 +311,7 @@ extension OutboxReference {
       var removed: Set<UUID> = []
       for (id, record) in state.records where record.errand.owner == owner {
         state.records[id]?.isGone = true
-        // One that its process had saved when it ended is acknowledged by nobody.
+        // An entry that its process had saved when it exited is never acknowledged.
         let isSaved = state.views.values.contains { if case .pending = $0.phases[id] { true } else { false } }
         if record.isAcknowledged || isSaved { removed.insert(id) }
       }
@@ -334,7 +334,7 @@ extension OutboxReference {
 
   func endRemoval(in client: Int) { changeView(client) { $0.removals -= 1 } }
 
-  /// A removal has reached the store, be it that nobody waits for it any more.
+  /// A removal has reached the store, even if no caller waits for it any more.
   func endStoreRemoval(in client: Int) { changeView(client) { $0.storeRemovals -= 1 } }
 
   /// Begins a local save.

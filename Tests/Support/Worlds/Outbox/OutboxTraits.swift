@@ -97,7 +97,7 @@ struct OutboxTraits: Sendable {
   }
 }
 
-/// A call of the outbox's store, each of which may fail alone.
+/// A call of the outbox's store, each of which may fail separately.
 enum StoreCall: CaseIterable { case contents, commit, claim, release, removeAll }
 
 /// The outbox on the disk, which tells the reference what a process finds in it.
@@ -107,7 +107,7 @@ struct NotedStorage: OutboxStorage {
   let client: Int
   let knowsAll: Bool
 
-  /// The JSON of an id that nobody will ever give.
+  /// The JSON of an id that will never arrive.
   static let lost = Data("null".utf8)
 
   func contents(of scope: Scope) async throws -> OutboxContents {
@@ -134,8 +134,7 @@ struct NotedStorage: OutboxStorage {
       book.changeView(client) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
     do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
-      // What the process that has crashed does is nobody's any more, and it ends soonest if nothing
-      // fails.
+      // The work of the crashed process no longer matters, and it stops soonest if nothing fails.
       return Array(repeating: 1, count: changes.count)
     }
   }

@@ -81,8 +81,8 @@ final class OutboxTransport: Transport {
 }
 
 extension OutboxReference {
-  /// Sees that a write is saved as it is sent, that its turn has come, and that nobody has taken it
-  /// back.
+  /// Sees that a write is saved as it is sent, that its turn has come, and that it was not
+  /// withdrawn.
   func judgeSending(_ request: HTTPRequest, _ body: Data?, in client: Int) async {
     let mark = request.headerFields[.mark].flatMap(Int.init) ?? 0
     guard let record = record(of: mark), let view = view(client) else {
@@ -111,7 +111,7 @@ extension OutboxReference {
       guard view.phases[earlier.id]?.isShown == true, view.known[record.id]?.contains(earlier.id) == true else {
         continue
       }
-      // One that waits for an entry behind it goes after that one.
+      // An entry that waits for an entry behind it is sent after that one.
       let card = self.record(earlier.id)?.errand.card
       let awaited = card.flatMap { giver(of: $0) }
       let place = contents.entries.first { $0.id == awaited?.id }?.number ?? 0
@@ -125,14 +125,14 @@ extension OutboxReference {
     _ request: HTTPRequest, _ body: Data?, _ entry: OutboxEntry, _ identities: [String: Data], _ who: String
   ) {
     // Where the clock ends a lease early, the process that had it may save its own end last. What
-    // counts is that whoever reads the entry knows that it may have been sent.
+    // counts is that a reader of the entry knows that it may have been sent.
     let isSaved = entry.state == .sending || (traits.setsClock && (entry.state == .unknown || entry.attempts > 0))
     world.check(isSaved, "\(who), which is saved as \(entry.state)")
     let path = request.path ?? ""
     if path.contains("tmp-") || path.contains("/-") {
-      // A process that begins, or another one, does not know that a giver was refused or discarded.
-      // One that was accepted without the id has left a note in the store, which another process
-      // reads late.
+      // A process that begins, or another one, does not know that the entry with the id was refused
+      // or discarded. An entry that was accepted without the id has left a note in the store, which
+      // another process reads late.
       let card = record(of: request.headerFields[.mark].flatMap(Int.init) ?? 0)?.errand.card
       let id = card.flatMap { identities[$0.string] }
       let isGiven = id.map { !traits.isShared || $0 != NotedStorage.lost } ?? false
@@ -157,7 +157,7 @@ extension OutboxReference {
     world.check(first == text, "\(who): two payloads under one key: \(first), \(text)")
   }
 
-  /// Notes the places of the entries in the store.
+  /// Records the places of the entries in the store.
   func note(_ contents: OutboxContents) {
     for entry in contents.entries { change(entry.id) { $0.number = entry.number } }
   }

@@ -62,7 +62,7 @@ extension OutboxWorld {
       try await world.clock.sleep(for: .seconds(60))
       var isOver = true
       for client in clients {
-        // One that has begun early does not know what those that ended late have left.
+        // A process that started early does not know what processes that stopped late have left.
         try? await client.layer.outbox.reload()
         client.judgeNow("while all ends")
         let entries = client.layer.outbox.entries
@@ -173,7 +173,7 @@ extension OutboxWorld {
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
 
-  /// What is in the store has ended, and nobody has a lease of it.
+  /// All entries in the store are finished, and none is leased.
   private func judgeStore(of owner: String) async {
     let contents = await world.disk.outboxContents(of: Scope(owner))
     guard running.first?.owner == owner else { return }
@@ -208,7 +208,7 @@ extension OutboxWorld {
       let errand = record.errand
       let count = server.applications(of: errand.mark).count
       let who = "\(errand), which was carried out \(count) times, \(record.end ?? "has not ended")"
-      // One that finds nothing any more counts as one whose answer was lost.
+      // A write that finds nothing any more counts as if its answer was lost.
       if record.wasAccepted, errand.kind != .remove { world.check(count > 0, who) }
       if record.wasWithdrawn { world.check(count == 0, "\(who), and was withdrawn") }
       guard traits.isStrict, !traits.setsClock, !record.wasSentInDoubt, errand.kind == .add || errand.kind == .rename

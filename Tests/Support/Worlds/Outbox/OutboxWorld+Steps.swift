@@ -52,7 +52,7 @@ extension OutboxWorld {
   }
 
   /// Removes everything in a step that another step waits for. Nothing is removed from the disk,
-  /// and the outbox goes on.
+  /// and the outbox continues.
   private func removeInCircle(_ client: OutboxClient) async throws {
     guard book.view(client.number)?.storeRemovals == 0 else { return }
     world.note("client \(client.number): everything is removed in a circle")
@@ -158,7 +158,7 @@ extension OutboxWorld {
       errand.delay = laterDraws.number(in: 1...(laterDraws.element(of: [300, 5_000, 60_000]) ?? 1))
     }
     guard errand.kind == .add, !draws.chance(0.4) else { return errand }
-    // A card that somebody sees, perhaps one that the server does not know yet.
+    // A card that a user sees, perhaps one unknown to the server yet.
     let shown = client.boards.cached(Resource(path)) ?? client.latest.value[path]?.value
     guard let card = draws.element(of: shown?.cards ?? []) else { return errand }
     errand.kind = draws.element(of: [.rename, .rename, .check, .check, .remove]) ?? .rename

@@ -36,7 +36,7 @@ struct OutboxWorld: Sendable {
   /// The processes that run.
   var running: [OutboxClient] { clients.value.compactMap(\.self) }
 
-  /// Returns the process of a place; one that begins, if none runs there.
+  /// Returns the process of a place; a new one, if no process runs there.
   func client(_ place: Int) -> OutboxClient {
     if let client = clients.value[place] { return client }
     let number = lastClient.change { last in
@@ -94,8 +94,8 @@ struct OutboxWorld: Sendable {
     world.note("\(owner.value) signs in")
   }
 
-  /// Leaves a removal, which goes on, and writes more, which it must not take. From then on nobody
-  /// knows when what is shown is gone.
+  /// Leaves a removal, which continues, and writes more, which it must not take. From then on it is
+  /// unknown when the shown values go.
   ///
   /// - Returns: The entries that it has removed a minute later; `nil` if it may have failed.
   private func leaveRemoval(_ removed: Set<UUID>, _ user: SimulatedUser, _ client: OutboxClient) async throws -> Set<

@@ -2,7 +2,7 @@ import Foundation
 import ReactorTesting
 
 /// The clock of the world that a thread runs. A mutation is decoded, so it can be given no clock,
-/// and each run of a simulation has a thread of its own.
+/// and each run of a simulation has its own thread.
 enum ThreadClock {
   private final class Held {
     weak var clock: TestClock?

@@ -8,7 +8,7 @@ import Testing
 /// Steps and requests of the program that await writes.
 @Suite("Program code that awaits writes", .timeLimit(.minutes(2)))
 struct AwaitingTests {
-  @Test func `a step that awaits a write of its own key gets the answer`() async throws {
+  @Test func `a step that awaits a write for its own key gets the answer`() async throws {
     let writer = Writer()
     let layer = writer.layer
     writer.transport.answer("/v1/b", with: .json(#""of the server""#))
@@ -23,7 +23,7 @@ struct AwaitingTests {
     try await layer.removeAll()
   }
 
-  @Test func `a step that awaits a write in memory of its own key gets the answer`() async throws {
+  @Test func `a step that awaits a write in memory for its own key gets the answer`() async throws {
     let writer = Writer()
     let (layer, notes, list) = (writer.layer, writer.notes, writer.list)
     writer.transport.answer("/v1/b", with: accepted)
@@ -137,7 +137,7 @@ struct FetchesAwaitingWritesTests {
     try await writer.end()
   }
 
-  @Test func `get the error of a write in memory too, which is then not sent`() async throws {
+  @Test func `fetches that await writes get the error of a write in memory too, which is then not sent`() async throws {
     let writer = Writer()
     let (notes, list) = (writer.notes, writer.list)
     writer.transport.answer("/v1/list", with: Writer.answer(["a"]))
@@ -151,7 +151,7 @@ struct FetchesAwaitingWritesTests {
     try await writer.end()
   }
 
-  @Test func `get the error of a write in memory behind another one that waits for the fetch`() async throws {
+  @Test func `a fetch gets the error of a write in memory behind a write that waits for the fetch`() async throws {
     let writer = Writer()
     let (notes, list) = (writer.notes, writer.list)
     writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
@@ -160,7 +160,7 @@ struct FetchesAwaitingWritesTests {
     let errors = try await errors(of: writer) { reactor in
       try await fetch(reactor, by: writer)
     } write: {
-      // It is nobody's work. It has its turn, and waits for the fetch.
+      // It belongs to no other work. It has its turn, and waits for the fetch.
       let task = Task.detached {
         _ = try await notes.mutate(list, by: Resource("first", method: .post)) { $0.append("first") }
       }
@@ -210,7 +210,7 @@ struct FetchesAwaitingWritesTests {
     try await writer.end()
   }
 
-  @Test func `get the error also for a write behind another one that waits for the fetch`() async throws {
+  @Test func `a fetch gets the error for a write behind a write that waits for the fetch, too`() async throws {
     let writer = Writer { $0.mutations.append(Both.self) }
     let (layer, list) = (writer.layer, writer.list)
     let first = Gate()
@@ -235,7 +235,7 @@ struct FetchesAwaitingWritesTests {
     try await writer.end()
   }
 
-  @Test func `get the error, and not a write between them and the one that changes what they fetch`() async throws {
+  @Test func `a fetch gets the error, but a write between them and the write to its key does not`() async throws {
     let writer = Writer { $0.mutations.append(AwaitingWrite.self) }
     let (layer, list) = (writer.layer, writer.list)
     let nested = AwaitingWrite { _ = try await layer.submit(Add(name: "b", lane: "other")).answer() }
@@ -253,7 +253,7 @@ struct FetchesAwaitingWritesTests {
     try await writer.end()
   }
 
-  @Test func `get the answer once their callers have theirs`() async throws {
+  @Test func `fetches that await writes get the answer once their callers have theirs`() async throws {
     let writer = Writer(configuring: { $0.waitsForSave = false })
     let (layer, list) = (writer.layer, writer.list)
     writer.transport.answer("/v1/b", with: accepted)
@@ -269,7 +269,7 @@ struct FetchesAwaitingWritesTests {
     try await writer.end()
   }
 
-  @Test func `get the error from a write that another fetch awaits`() async throws {
+  @Test func `fetches that await writes get the error from a write that another fetch awaits`() async throws {
     let writer = Writer()
     let (layer, list) = (writer.layer, writer.list)
     let other = Resource("other")

@@ -31,7 +31,7 @@ struct CommitQueueTests {
     #expect(store.commits.arrivalCount == next + 1)
   }
 
-  @Test func `are saved in commits of a few megabytes`() async throws {
+  @Test func `changes that arrive while others are saved are saved in commits of a few megabytes`() async throws {
     let next = store.commits.closed()
     let first = queue.enqueue(addition(1))
     async let saved = queue.save(first)
@@ -46,7 +46,7 @@ struct CommitQueueTests {
     #expect(store.commits.arrivalCount == next + 11)
   }
 
-  @Test func `wait for one before them that is held`() async throws {
+  @Test func `changes that arrive while others are saved wait for one before them that is held`() async throws {
     let held = queue.enqueue(addition(1), isHeld: true)
     let other = queue.enqueue(addition(2))
     async let saved = queue.save(other)
@@ -56,7 +56,7 @@ struct CommitQueueTests {
     #expect(try await saved == [2])
   }
 
-  @Test func `are saved although one of them cannot be`() async throws {
+  @Test func `changes that arrive while others are saved are saved although one of them cannot be`() async throws {
     let next = store.commits.closed()
     let first = queue.enqueue(addition(1))
     async let saved = queue.save(first)

@@ -24,7 +24,7 @@ private struct SlowAppend: Mutation {
 
 @Suite("Conflicts and ids", .timeLimit(.minutes(5)))
 struct ConflictAndIdentityTests {
-  @Test func `a 412 fetches anew, and makes the request from the newer value under another key`() async throws {
+  @Test func `a 412 fetches again, and makes the request from the newer value under another key`() async throws {
     let handler = PutHandler([.response(.preconditionFailed)])
     let writer = Writer(on: Bench(transport: ScriptedTransport(handler: handler.answer)))
     _ = try await writer.notes.fetch("list")
@@ -130,7 +130,7 @@ struct ConflictAndIdentityTests {
     await writer.wait()
     #expect(writer.sent == [#"POST /v1/items {"name":"x"}"#, #"PATCH /v1/items/7 {"name":"y"}"#])
     #expect(writer.outbox.identity(of: add.id) == .integer(7))
-    // One that is submitted later, too.
+    // An entry that is submitted later, too.
     writer.transport.answer("/v1/items/7", with: .json(#"{"id":7,"name":"z"}"#))
     try await writer.layer.submit(RenameItem(id: add.id.int, name: "z"))
     await writer.wait()
@@ -138,7 +138,7 @@ struct ConflictAndIdentityTests {
     try await writer.end()
   }
 
-  @Test func `what depends on a creation whose id could not be read is refused`() async throws {
+  @Test func `an entry that depends on a creation whose id could not be read is refused`() async throws {
     let writer = Writer(storage: MemoryStore())
     writer.transport.answer("/v1/items", with: .json("{"))
     let add = AddItem(name: "x")
@@ -208,7 +208,7 @@ struct ConflictAndIdentityTests {
     try await writer.end()
   }
 
-  @Test func `what depends on a refused creation is refused too`() async throws {
+  @Test func `an entry that depends on a refused creation is refused too`() async throws {
     let writer = Writer()
     let gate = Gate()
     writer.transport.answer("/v1/items", with: refused.held(at: gate))

@@ -18,7 +18,7 @@ private struct AddTwice: Mutation {
 
 @Suite("An outbox that outlives its process", .timeLimit(.minutes(5)))
 struct DurabilityTests {
-  @Test func `what was submitted offline is shown and sent by the next process, in order`() async throws {
+  @Test func `an offline submission is shown and sent by the next process, in order`() async throws {
     let writer = Writer(storage: MemoryStore())
     try await writer.fetch("a")
     writer.bench.reachability.set(false)
@@ -122,7 +122,7 @@ struct DurabilityTests {
     try await next.end()
   }
 
-  @Test func `what was set aside is named after the store was read, also if nobody observed it, and while it is there`()
+  @Test func `a part that was set aside is reported after the store was read, while it exists`()
     async throws
   {
     let store = MemoryStore()
@@ -182,7 +182,7 @@ struct DurabilityTests {
     try await last.end()
   }
 
-  @Test func `what was refused is sent again by whoever has just learnt that, though its lease is not given back`()
+  @Test func `a refused write is retried by a process that has just learnt of it, before its lease is released`()
     async throws
   {
     let store = MemoryStore()
@@ -214,7 +214,7 @@ struct DurabilityTests {
     try await writer.end()
   }
 
-  @Test func `what was sent cannot be withdrawn, though its end is not saved yet`() async throws {
+  @Test func `a sent entry cannot be withdrawn, even before its outcome is saved`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
     let gate = Gate()
@@ -236,7 +236,7 @@ struct DurabilityTests {
     try await writer.end()
   }
 
-  @Test func `what is sent again is not sent before its lease is given back`() async throws {
+  @Test func `a retried entry is not sent before its lease is released`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
     let gate = Gate()

@@ -142,7 +142,7 @@ struct EntityMutationTests {
     #expect(desk.titles("top") == ["later"])
   }
 
-  @Test func `the answer to a write does not replace a list that was asked for after it began`() async throws {
+  @Test func `the answer to a write does not replace a list that was requested after it began`() async throws {
     let desk = Desk()
     try await desk.fetch("top", Story(id: 7, title: "a"))
     let gate = Gate()

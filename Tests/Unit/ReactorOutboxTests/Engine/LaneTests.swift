@@ -12,7 +12,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The order of lanes and their entries, whoever has submitted them.
+/// The order of lanes and their entries, whichever process submitted them.
 @Suite("Lanes", .timeLimit(.minutes(2)))
 struct LaneTests {
   @Test func `each lane has its turn beside others with steady work`() async throws {
@@ -28,7 +28,7 @@ struct LaneTests {
     let last = try await layer.submit(Push(path: "c"))
     writer.outbox.resume()
     _ = try await last.answer()
-    // Its turn came after one entry of each of the others, or of those that had begun by then.
+    // Its turn came after one entry of each of the others, or of the lanes that had begun by then.
     #expect(writer.sent.count <= 6, "\(writer.sent.count) were sent before")
     await writer.wait()
     #expect(writer.sent.count == 61)
@@ -54,7 +54,7 @@ struct LaneTests {
     try await writer.end()
   }
 
-  @Test func `what another process has submitted before goes before`() async throws {
+  @Test func `an entry that another process submitted before is sent before`() async throws {
     let store = MemoryStore()
     let one = Writer(storage: store) { $0.sendsByItself = false }
     try await one.outbox.reload()
@@ -68,7 +68,7 @@ struct LaneTests {
     try await other.end()
   }
 
-  @Test func `drafts of another process lie over those that were submitted before`() async throws {
+  @Test func `drafts of another process go on top of earlier drafts`() async throws {
     let store = MemoryStore()
     let one = Writer(storage: store) {
       $0.sendsByItself = false
@@ -83,7 +83,7 @@ struct LaneTests {
     try await one.end()
   }
 
-  @Test func `what another process has withdrawn is not shown as accepted`() async throws {
+  @Test func `an entry that another process withdrew is not shown as accepted`() async throws {
     let store = MemoryStore()
     let one = Writer(storage: store) { $0.sendsByItself = false }
     try await one.fetch("a")
@@ -123,7 +123,7 @@ struct UnendingTests {
   }
 
   @Test(arguments: ["withdraw", "stop", "removeAll"])
-  func `a request that is never made keeps nobody waiting`(call: String) async throws {
+  func `a request that is never built keeps no caller waiting`(call: String) async throws {
     let writer = Writer(storage: MemoryStore()) { $0.mutations.append(Endless.self) }
     let layer = writer.layer
     let began = Endless.began.arrivalCount
@@ -140,13 +140,13 @@ struct UnendingTests {
     } else {
       #expect(writer.states.isEmpty)
       #expect(await TestSupport.error { try await submission.answer() }?.isCancelled == true)
-      // The lane goes on.
+      // The lane continues.
       writer.transport.answer("/v1/b", with: accepted)
       _ = try await layer.submit(Add(name: "b")).answer()
     }
   }
 
-  @Test func `what is submitted after a removal was cancelled stays, and what came before goes`() async throws {
+  @Test func `an entry that is submitted after a cancelled removal stays, and earlier entries go`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store) { $0.sendsByItself = false }
     try await writer.fetch("a")
@@ -205,7 +205,7 @@ struct UnsentTests {
     await writer.wait()
   }
 
-  @Test func `waits for connectivity if the transport says that there is none`() async throws {
+  @Test func `a write waits for connectivity if the transport reports that there is no connection`() async throws {
     let writer = Writer()
     writer.transport.answer("/v1/b", with: .failure(ReactorError.noConnectivity), accepted)
     let submission = try await writer.layer.submit(Add(name: "b"))
@@ -215,7 +215,7 @@ struct UnsentTests {
     #expect(writer.states.isEmpty)
   }
 
-  @Test func `holds its own lane alone`() async throws {
+  @Test func `an unsent write blocks only its own lane`() async throws {
     let (writer, _) = try await writer()
     writer.transport.answer("/v1/c", with: accepted)
     _ = try await writer.layer.submit(Add(name: "c", lane: "other")).answer()
@@ -254,7 +254,7 @@ struct UnsentTests {
   }
 }
 
-/// Lets time go on until it is cancelled.
+/// Lets time continue until it is cancelled.
 private func advancing(_ clock: TestClock, by step: Duration) -> Task<Void, Never> {
   Task {
     while !Task.isCancelled {

@@ -41,7 +41,7 @@ struct MiddlewareTests {
     await writer.wait(for: state)
   }
 
-  @Test func `that fail before the transport do not refuse the queue`() async throws {
+  @Test func `a write and its middlewares that fail before the transport do not refuse the queue`() async throws {
     let isLocked = Shared(true)
     let writer = writer(accepted, window: .seconds(3_600)) { request, body, next in
       if isLocked.value { throw Reason() }
@@ -54,7 +54,7 @@ struct MiddlewareTests {
     _ = try await submission.answer()
   }
 
-  @Test func `that send by themselves leave a doubt, and no second request`() async throws {
+  @Test func `a write and its middlewares that send by themselves leave a doubt, and no second request`() async throws {
     let writer = writer(accepted) { request, body, next in
       if request.method == .post { throw URLError(.timedOut) }
       return try await next(request, body)
@@ -63,7 +63,7 @@ struct MiddlewareTests {
     await writer.wait(for: "unresolved")
   }
 
-  @Test func `that try again after a timeout, and find nobody, leave a doubt`() async throws {
+  @Test func `middlewares that retry after a timeout without connecting leave a doubt`() async throws {
     let writer = Writer(
       authentication: Middleware { request, body, next in
         do { return try await next(request, body) } catch { return try await next(request, body) }
@@ -80,7 +80,7 @@ struct MiddlewareTests {
     (302, HTTPResponse.Status.created, nil), (302, .serviceUnavailable, "waiting, backoff"),
     (303, .unprocessableContent, "refused"),
   ])
-  func `that sign in at a page and ask again get what the second answer says`(
+  func `a write and its middlewares that sign in at a page and ask again get what the second answer says`(
     redirect: Int, second: HTTPResponse.Status, state: String?
   ) async throws {
     let writer = Writer(
@@ -128,7 +128,7 @@ struct MiddlewareTests {
 /// Observers whose tasks await writes, and writes that have ended.
 @Suite("Tasks that await a write", .timeLimit(.minutes(1)))
 struct AwaitingTaskTests {
-  @Test func `of an observer wait for nobody, so that they get the answer`() async throws {
+  @Test func `tasks of an observer are awaited by no write, so that they get the answer`() async throws {
     let writer = Writer()
     let layer = writer.layer
     writer.transport.answer("/v1/one", with: accepted)
@@ -208,7 +208,7 @@ struct AwaitingTaskTests {
 /// Several processes, and what each knows of the other's entries.
 @Suite("The numbers of a store", .timeLimit(.minutes(5)))
 struct StoreNumberTests {
-  @Test func `begin anew after everything was removed, and order the entries of two processes`() async throws {
+  @Test func `begin again after everything was removed, and order the entries of two processes`() async throws {
     let store = MemoryStore()
     let other = Writer(storage: store) { $0.mutations.append(Later.self) }
     try await other.outbox.reload()
@@ -241,7 +241,7 @@ struct StoreNumberTests {
     #expect(one.sent.filter { !$0.contains("other") }.count == 50)
   }
 
-  @Test func `are not read while a removal waits`() async throws {
+  @Test func `the numbers of a store are not read while a removal waits`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
     writer.transport.answer("/v1/1", with: accepted)
@@ -256,7 +256,7 @@ struct StoreNumberTests {
     #expect(store.readsLeft.load(ordering: .relaxed) > 900)
   }
 
-  @Test func `of entries that another process has accepted are not those that it has taken back`() async throws {
+  @Test func `numbers of accepted entries are distinguished from the withdrawn ones of another process`() async throws {
     let store = MemoryStore()
     let one = Writer(storage: store) { $0.sendsByItself = false }
     try await one.fetch("a")

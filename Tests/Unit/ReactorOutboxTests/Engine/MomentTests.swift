@@ -17,7 +17,7 @@ private struct Prepared: Mutation {
   }
 }
 
-/// A creation without a draft, whose request has a key of its own.
+/// A creation without a draft, whose request has its own key.
 private struct Create: Mutation {
   typealias Answer = Item
 
@@ -32,7 +32,7 @@ private struct Create: Mutation {
   func settle(_ item: Item, _ settlement: inout Settlement) { settlement.identify(id, as: item.id) }
 }
 
-/// Lets the tasks that can go on do so.
+/// Lets the tasks that can continue do so.
 func yield() async {
   for _ in 0..<100 { await Task.yield() }
 }
@@ -55,7 +55,7 @@ struct MomentTests {
     try await writer.end()
   }
 
-  @Test func `what may have arrived is not withdrawn while it is prepared again`() async throws {
+  @Test func `an entry that may have arrived is not withdrawn while it is prepared again`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
     writer.transport.answer("/v1/b", with: .failure(URLError(.networkConnectionLost)), accepted)
@@ -89,7 +89,7 @@ struct MomentTests {
     try await writer.end()
   }
 
-  @Test func `a store that hangs holds a fetch back for the budget of the persistence alone`() async throws {
+  @Test func `a store that hangs delays a fetch only for the budget of the persistence`() async throws {
     let store = MemoryStore()
     let next = store.reads.closed()
     let writer = Writer(storage: store, configuring: { $0.persistenceBudget = .seconds(2) })
@@ -104,7 +104,7 @@ struct MomentTests {
     try await writer.end()
   }
 
-  @Test func `what is withdrawn while the store is read does not come back`() async throws {
+  @Test func `an entry that is withdrawn while the store is read does not come back`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store) { $0.sendsByItself = false }
     let submission = try await writer.layer.submit(Add(name: "b"))
@@ -182,7 +182,7 @@ struct MomentTests {
 
 @Suite("The place of an entry, and the ids of the server", .timeLimit(.minutes(5)))
 struct PlaceTests {
-  @Test func `what is retried goes to the end of its lane`() async throws {
+  @Test func `a retried entry goes to the end of its lane`() async throws {
     let writer = Writer()
     writer.transport.answer("/v1/b", with: refused, accepted)
     writer.transport.answer("/v1/c", with: accepted)
@@ -198,7 +198,7 @@ struct PlaceTests {
     try await writer.end()
   }
 
-  @Test func `what waits for the id of an entry follows it when that is retried`() async throws {
+  @Test func `an entry that waits for a retried entry's id follows it`() async throws {
     let writer = Writer { $0.idempotencyWindow = .zero }
     writer.transport.answer(
       "/v1/items", with: .failure(URLError(.networkConnectionLost)), .json(#"{"id":7,"name":"x"}"#))

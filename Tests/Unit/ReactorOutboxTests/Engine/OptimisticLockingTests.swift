@@ -138,7 +138,7 @@ struct OptimisticLockingTests {
     #expect(server.puts.count == 2)
   }
 
-  @Test func `is made anew where the value was read before the tag was known`() async throws {
+  @Test func `is made again where the value was read before the tag was known`() async throws {
     let server = TagServer(.strong)
     let writer = writer(server)
     _ = try await writer.layer.submit(Append(name: "b")).answer()

@@ -110,7 +110,7 @@ struct OutboxRequestTests {
     #expect(try await writer.storage.contents(of: .shared).entries.count == 5)
   }
 
-  @Test func `of two requests at once under one key, one is refused`() async throws {
+  @Test func `of two concurrent requests under one key, one is refused`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
     writer.outbox.pause()
@@ -158,7 +158,7 @@ struct OutboxRequestTests {
     try await writer.end()
   }
 
-  @Test func `a key of its own is sent with every attempt, whatever the method`() async throws {
+  @Test func `a key in the request is sent with every attempt, whatever the method`() async throws {
     let writer = Writer()
     writer.transport.answer("/a%2Fb", with: .response(.serviceUnavailable), accepted)
     var request = try request(method: .put)

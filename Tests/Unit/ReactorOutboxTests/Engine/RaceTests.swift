@@ -44,7 +44,7 @@ private struct Hesitant: Mutation {
 
 @Suite("What overtakes an entry", .timeLimit(.minutes(5)))
 struct RaceTests {
-  @Test func `what is gone from the store while everything is removed has not ended elsewhere`() async throws {
+  @Test func `an entry that is missing while everything is removed was not finished elsewhere`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store, scope: "alice") { $0.sendsByItself = false }
     let submission = try await writer.layer.submit(Add(name: "b"))
@@ -135,7 +135,7 @@ struct RaceTests {
   /// The accepted creation is in the store for ten minutes, and what the answer has not given for
   /// longer.
   @Test(arguments: [0, 601])
-  func `the next process does not send an id that nobody will give`(seconds: Int) async throws {
+  func `the next process does not send an id that will never arrive`(seconds: Int) async throws {
     let writer = Writer(storage: MemoryStore())
     writer.transport.answer("/v1/items", with: .json("{"))
     let add = AddItem(name: "x")
@@ -186,7 +186,7 @@ struct RaceTests {
     try await writer.end()
   }
 
-  @Test func `what is being saved shows the ids of the server`() async throws {
+  @Test func `an entry that is being saved shows the server's ids`() async throws {
     let add = AddItem(name: "x")
     let store = MemoryStore()
     let one = Writer(storage: store) { $0.sendsByItself = false }

@@ -33,7 +33,7 @@ struct ReplacedStoreTests {
     try await FileOutboxStorage(directory: directory).contents(of: .shared)
   }
 
-  /// The names of the entries in the store, without those that are kept for their drafts.
+  /// The names of the entries in the store, except entries kept for their drafts.
   private func left(_ directory: URL) async throws -> [String] {
     try await stored(directory).entries.map(OutboxEntry.init(decoding:)).filter { $0.state != .accepted }.map(\.name)
   }
@@ -49,7 +49,7 @@ struct ReplacedStoreTests {
     }
   }
 
-  @Test func `what waits when a cleaner deletes the directory is sent in order, once, with one event`() async throws {
+  @Test func `waiting entries are sent in order, once, when a cleaner deletes the directory`() async throws {
     try await withWriter { directory, writer in
       accept("b", "c", "d", by: writer)
       writer.bench.reachability.set(false)
@@ -84,7 +84,7 @@ struct ReplacedStoreTests {
     }
   }
 
-  @Test func `what is submitted after the removal goes behind what was submitted before`() async throws {
+  @Test func `an entry that is submitted after the removal goes behind earlier ones`() async throws {
     try await withWriter { directory, writer in
       accept("b", "c", "d", "e", by: writer)
       writer.bench.reachability.set(false)
@@ -99,7 +99,7 @@ struct ReplacedStoreTests {
     }
   }
 
-  @Test func `what another process removes with everything does not come back, though others follow`() async throws {
+  @Test func `entries that another process removes do not come back, though others follow`() async throws {
     try await withWriter { directory, writer in
       writer.bench.reachability.set(false)
       try await writer.submit("b", "c")
@@ -130,7 +130,7 @@ struct ReplacedStoreTests {
     }
   }
 
-  @Test func `what is being sent is saved again, leased, and not sent twice`() async throws {
+  @Test func `an entry that is being sent is saved again, leased, and not sent twice`() async throws {
     try await withWriter { directory, writer in
       let gate = Gate()
       writer.transport.answer("/v1/b", with: .json("\"done\"").held(at: gate))
@@ -150,7 +150,7 @@ struct ReplacedStoreTests {
     }
   }
 
-  @Test func `what is accepted while nobody has seen the removal is over`() async throws {
+  @Test func `an accepted write is done even if the removal of the store goes unnoticed`() async throws {
     try await withWriter { directory, writer in
       let gate = Gate()
       writer.transport.answer("/v1/b", with: .json("\"done\"").held(at: gate))
@@ -180,7 +180,7 @@ struct ReplacedStoreTests {
     }
   }
 
-  @Test func `of two processes that have an entry in memory, one saves it again, and it is sent once`() async throws {
+  @Test func `if two processes have an entry in memory, one saves it again, and it is sent once`() async throws {
     try await withWriter { directory, writer in
       accept("b", by: writer)
       writer.bench.reachability.set(false)
@@ -256,7 +256,7 @@ extension Writer {
     }
   }
 
-  @Test func `a file of the lock that is deleted alone, or cut, changes nothing`() async throws {
+  @Test func `a lock file that is deleted without the journal, or cut, changes nothing`() async throws {
     try await withTemporaryDirectory { directory in
       let storage = FileOutboxStorage(directory: directory)
       _ = try await storage.commit([.add(.sample("one"))], in: .shared)
@@ -273,7 +273,7 @@ extension Writer {
     }
   }
 
-  @Test func `a journal of an earlier release tells one that all processes read`() async throws {
+  @Test func `a journal of an earlier release has an identity that all processes read`() async throws {
     try await withTemporaryDirectory { directory in
       _ = try await FileOutboxStorage(directory: directory).commit([.add(.sample("one"))], in: .shared)
       try Data().write(to: directory.appending(path: "lock"))

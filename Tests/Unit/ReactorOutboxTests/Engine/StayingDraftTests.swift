@@ -53,7 +53,7 @@ struct StayingDraftTests {
     try await last.end()
   }
 
-  @Test func `what was fetched under it is asked for again, if its time ends while no process runs`() async throws {
+  @Test func `a value fetched under the draft is requested again if it expires while no process runs`() async throws {
     let (store, bench) = (MemoryStore(), Bench())
     do {
       let writer = try await promised(store, on: bench)

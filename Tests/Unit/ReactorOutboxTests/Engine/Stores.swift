@@ -85,7 +85,7 @@ final class MemoryStore: OutboxStorage {
 }
 
 extension Gate {
-  /// Closes the gate, and returns the count of arrivals with the next one.
+  /// Closes the gate, and returns the number of arrivals with the next one.
   func closed() -> Int {
     close()
     return arrivalCount + 1

@@ -46,14 +46,14 @@ struct SubmittingTests {
     #expect(writer.outbox.entries.isEmpty)
     #expect(writer.sent == ["POST /v1/b b"])
     #expect(writer.keys.allSatisfy { $0 != nil })
-    // The resource of the draft is asked for anew.
+    // The resource of the draft is asked for again.
     writer.transport.answer("/v1/list", with: Writer.answer(["a", "b", "c"]))
     #expect(try await writer.notes.fetch(writer.list) == ["a", "b", "c"])
     #expect(writer.shown == ["a", "b", "c"])
     try await writer.end()
   }
 
-  @Test func `a refusal removes its draft alone, and the entry stays until it is discarded`() async throws {
+  @Test func `a refusal removes only its draft, and the entry stays until it is discarded`() async throws {
     let writer = Writer()
     try await writer.fetch("a")
     let gate = Gate()
@@ -107,7 +107,7 @@ struct SubmittingTests {
     try await writer.end()
   }
 
-  @Test func `a lost answer is asked for again with the same bytes under the same key`() async throws {
+  @Test func `a lost answer is requested again with the same bytes under the same key`() async throws {
     let writer = Writer()
     writer.transport.answer("/v1/b", with: .failure(URLError(.networkConnectionLost)), .json("\"done\""))
     let submission = try await writer.layer.submit(Add(name: "b"))
@@ -187,7 +187,7 @@ struct SubmittingTests {
     try await writer.end()
   }
 
-  @Test func `a 401 pauses, loses nothing, and resume goes on`() async throws {
+  @Test func `a 401 pauses, loses nothing, and resume continues`() async throws {
     let writer = Writer()
     writer.transport.answer("/v1/b", with: .response(.unauthorized), .json("\"done\""))
     let submission = try await writer.layer.submit(Add(name: "b"))

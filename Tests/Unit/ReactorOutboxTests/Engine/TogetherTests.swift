@@ -29,7 +29,7 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `what the other has moved while the store could not be read is known before anything is sent`()
+  @Test func `a move by the other process while the store could not be read is known before sending`()
     async throws
   {
     let store = MemoryStore()
@@ -62,7 +62,7 @@ struct TogetherTests {
   }
 
   @Test(arguments: [false, true])
-  func `what is withdrawn while the other's changes are taken over does not come back`(
+  func `an entry that is withdrawn during the other's changes does not come back`(
     isReadAgainMeanwhile: Bool
   ) async throws {
     let persistence = FaultyPersistence()
@@ -103,7 +103,7 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `one heeds the backoff that the other was given`() async throws {
+  @Test func `one respects the backoff that the other was given`() async throws {
     let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
     one.transport.answer("/v1/a", with: .response(.serviceUnavailable, fields: [.retryAfter: "60"]), accepted)
     #expect(await one.outbox.drain(within: .seconds(10)) == 1)
@@ -142,7 +142,7 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `one that is about to send does not withdraw what the other has tried`() async throws {
+  @Test func `a process that is about to send does not withdraw what the other has tried`() async throws {
     let store = MemoryStore()
     let one = Writer(storage: store) { $0.sendsByItself = false }
     let id = try await one.layer.submit(Add(name: "a")).id
@@ -179,7 +179,7 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `what the other sends is being sent`() async throws {
+  @Test func `an entry that the other process sends is shown as being sent`() async throws {
     let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
     let gate = Gate()
     one.transport.answer("/v1/a", with: accepted.held(at: gate))
@@ -193,7 +193,7 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `what the other was refused is not sent again`() async throws {
+  @Test func `an entry that the other process got refused is not sent again`() async throws {
     let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
     one.transport.answer("/v1/a", with: refused, accepted)
     #expect(await one.outbox.drain(within: .seconds(10)) == 0)

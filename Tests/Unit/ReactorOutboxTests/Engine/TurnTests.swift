@@ -35,7 +35,7 @@ struct TurnTests {
     try await writer.end()
   }
 
-  @Test func `reachability that ends is watched once, and the program may go on later`() async throws {
+  @Test func `reachability that ends is watched once, and the program may continue later`() async throws {
     let reachability = Ending()
     let bench = Bench()
     var configuration = ReactorConfiguration()

@@ -11,7 +11,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// An attempt ends by what was done with the write, whoever has thrown the error.
+/// The outcome of an attempt depends on what was done with the write, not on who threw the error.
 @Suite("Whose error it was", .timeLimit(.minutes(2)))
 struct WhoseErrorTests {
   @Test func `a refresh of the credential without an answer leaves no doubt about a write that a 401 refused`()
@@ -37,7 +37,7 @@ struct WhoseErrorTests {
     ReactorError.network(URLError(.secureConnectionFailed)), .network(TransportError.notSecure("no TLS")),
     .server(HTTPResponse(status: .tooManyRequests), body: Data()), .cancelled,
   ])
-  func `a token that the network does not renew refuses no write, and asks nobody to sign in`(
+  func `a token that the network does not renew refuses no write, and requests no sign-in`(
     failure: ReactorError
   ) async throws {
     let bench = Bench()
@@ -116,7 +116,7 @@ struct WhoseErrorTests {
   }
 
   @Test(arguments: [false, true])
-  func `a page behind a redirect is found by a transport that follows it, and by one that does not`(
+  func `a page behind a redirect is found whether the transport follows redirects or not`(
     follows: Bool
   ) async throws {
     for status in [HTTPResponse.Status.found, .seeOther] {
@@ -207,7 +207,7 @@ struct WhoseErrorTests {
     try await writer.end()
   }
 
-  @Test func `a page is an answer where the write asks for one`() async throws {
+  @Test func `a page is an answer where the write requests one`() async throws {
     let writer = Writer { $0.mutations.append(Form.self) }
     writer.transport.answer("/v1/form", with: .page)
     _ = try await writer.layer.submit(Form()).answer()
@@ -215,7 +215,7 @@ struct WhoseErrorTests {
   }
 }
 
-/// An answer to a write that is none.
+/// A response to a write that does not answer it.
 struct Detour: Sendable {
   let status: HTTPResponse.Status
   let location: String?

@@ -79,7 +79,7 @@ struct Writer: Sendable {
     notes = layer.reactor()
   }
 
-  /// The program started anew: the same disk, server and time.
+  /// The program started again: the same disk, server and time.
   func relaunched(scope: Scope = .shared, _ configure: (inout OutboxConfiguration) -> Void = { _ in }) -> Writer {
     Writer(storage: (storage as? MemoryStore)?.reopened() ?? storage, on: bench, scope: scope, configure)
   }

@@ -73,7 +73,7 @@ struct Configured: Mutation {
   private let body: @Sendable (inout Drafts) -> Void
   private let resource: Resource
 
-  /// All that were made, so that one that is read is the one that was saved.
+  /// All created ones, so that reading returns the saved instance.
   private static let made = Mutex<[Configured]>([])
 
   init(

@@ -19,7 +19,7 @@ import Testing
     return drafts
   }
 
-  @Test func `apply to their record in order`() {
+  @Test func `the drafts of a mutation apply to their record in order`() {
     let drafts = drafts {
       $0.change(Int.self, at: "count") { $0 += 1 }
       $0.change(Int.self, at: "other") { $0 = 100 }
@@ -30,7 +30,7 @@ import Testing
     #expect(drafts.applied(to: 2, of: "none", key: key) == 2)
   }
 
-  @Test func `apply to values of their type alone`() {
+  @Test func `drafts apply only to values of their type`() {
     let drafts = drafts {
       $0.change(Int.self, at: "count") { $0 += 1 }
       $0.change(String.self, at: "count") { $0 += "!" }
@@ -40,7 +40,7 @@ import Testing
     #expect(drafts.applied(to: UInt(2), of: "count", key: key) == 2)
   }
 
-  @Test func `change a value that is there, and replace one that is not`() {
+  @Test func `drafts change an existing value, and replace a missing one`() {
     let drafts = drafts {
       $0.change(Int.self, at: "a") { $0 += 1 }
       $0.replace(Int.self, at: "b") { ($0 ?? 10) + 1 }
@@ -51,7 +51,7 @@ import Testing
     #expect(drafts.applied(to: 1, of: "c", key: key) == nil)
   }
 
-  @Test func `apply to a record however its resource is spelled`() {
+  @Test func `the drafts of a mutation apply to a record however its resource is spelled`() {
     var resource: Resource = "/count"
     resource.freshFor = .seconds(5)
     resource.groups = ["counts"]
@@ -71,7 +71,7 @@ import Testing
     #expect(try Drafts().made(of: id, key: key).isEmpty)
   }
 
-  @Test func `are refused over what cannot be requested, or is never stored`() {
+  @Test func `the drafts of a mutation are refused over what cannot be requested, or is never stored`() {
     for resource in ["!a", Resource("a", method: .post)] {
       let drafts = drafts { $0.change(Int.self, at: resource) { $0 += 1 } }
       #expect(throws: ReactorError.self) { try drafts.made(of: UUID(), key: key) }

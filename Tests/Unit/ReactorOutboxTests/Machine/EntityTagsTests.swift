@@ -47,7 +47,7 @@ private struct Sender {
 @Suite struct `The entity tag of a PUT` {
   private let sender = Sender()
 
-  @Test func `is known until there is a newer response`() async {
+  @Test func `the entity tag of a PUT is known until there is a newer response`() async {
     await sender.accept(.put, tag: "\"1\"")
     #expect(sender.tag() == "\"1\"")
     #expect(sender.tag(notBefore: OutcomePage.now) == "\"1\"")
@@ -58,20 +58,20 @@ private struct Sender {
     #expect(sender.tag() == nil)
   }
 
-  @Test(arguments: [nil, "W/\"2\""]) func `is that of the latest one, if it is strong`(_ tag: String?) async {
+  @Test(arguments: [nil, "W/\"2\""]) func `the latest tag is sent, if it is strong`(_ tag: String?) async {
     await sender.accept(.put, tag: "\"1\"")
     await sender.accept(.put, tag: tag)
     #expect(sender.tag() == nil)
   }
 
   @Test(arguments: [HTTPRequest.Method.patch, .post, .delete])
-  func `is out of date after another change`(_ method: HTTPRequest.Method) async {
+  func `the entity tag of a PUT is out of date after another change`(_ method: HTTPRequest.Method) async {
     await sender.accept(.put, tag: "\"1\"")
     await sender.accept(method, tag: "\"2\"")
     #expect(sender.tag() == nil)
   }
 
-  @Test func `is not that of a result elsewhere`() async {
+  @Test func `the tag of a result at another URL is not sent`() async {
     sender.transport.answer("/v1/a", with: .response(.seeOther, fields: [.location: "/v1/b"]))
     sender.transport.answer("/v1/b", with: .response(.ok, fields: [.eTag: "\"b\""]))
     sender.tags.note(await sender.send(.put), of: UUID(), madeFrom: nil, at: OutcomePage.now)
@@ -90,13 +90,13 @@ private struct Sender {
     return await sender.send(method).isSeenElsewhere
   }
 
-  @Test func `says that the request was carried out, whatever became of the result`() async {
+  @Test func `a redirect to a result says that the request was carried out, whatever became of the result`() async {
     #expect(await isSeenElsewhere(.post, .seeOther, then: .response(.notFound)))
     #expect(await isSeenElsewhere(.put, .seeOther, then: .failure(CocoaError(.fileNoSuchFile))))
     #expect(await isSeenElsewhere(.post, .found, then: .response(.ok)))
   }
 
-  @Test func `is none where the request itself goes elsewhere`() async {
+  @Test func `a request that is sent to another URL carries no tag`() async {
     for status in [HTTPResponse.Status.temporaryRedirect, .permanentRedirect, .movedPermanently] {
       #expect(await !isSeenElsewhere(.post, status, then: .response(.ok)), "\(status)")
     }

@@ -16,7 +16,7 @@ import Testing
     return try MutationBox(entry, types: Dictionary(types.map { ($0.name, $0) }) { first, _ in first })
   }
 
-  @Test func `has the type's name, unless the type says another`() {
+  @Test func `the saved form of a mutation has the type's name, unless the type says another`() {
     #expect(Plain.name == "Plain")
     #expect(Renamed.name == "rename")
     #expect(Plain.version == 1 && Renamed.version == 3)
@@ -24,7 +24,7 @@ import Testing
     #expect(Plain.onConflict == .rebase)
   }
 
-  @Test func `is JSON, the same each time`() throws {
+  @Test func `the saved form of a mutation is JSON, the same each time`() throws {
     let mutation = Plain(title: "a/b \"ü\"", tags: ["z", "a"])
     let json = try MutationBox.encode(mutation)
     #expect(String(decoding: json, as: UTF8.self) == #"{"tags":["z","a"],"title":"a/b \"ü\""}"#)
@@ -32,19 +32,19 @@ import Testing
     #expect(try box("Plain", String(decoding: json, as: UTF8.self)).value as? Plain == mutation)
   }
 
-  @Test func `is of the type that has the name`() throws {
+  @Test func `the saved form of a mutation is of the type that has the name`() throws {
     #expect(try box("Plain", #"{"title":"a","tags":[]}"#).value as? Plain == Plain(title: "a"))
     #expect(try box("rename", version: 3, #"{"title":"a"}"#).value as? Renamed == Renamed(title: "a"))
   }
 
-  @Test func `is not read without a type of its name`() {
+  @Test func `the saved form of a mutation is not read without a type of its name`() {
     #expect(throws: MutationError.unknownName("Gone")) { try box("Gone", "{}") }
     #expect(throws: MutationError.unknownName("Plain")) { try box("Plain", "{}", types: [Renamed.self]) }
     #expect(throws: MutationError.unknownName("Renamed")) { try box("Renamed", "{}") }
   }
 
   @Test(arguments: ["{}", #"{"title":1,"tags":[]}"#, "", "[]", #"{"title":"#, "null"])
-  func `is not read where it does not fit its type`(_ json: String) {
+  func `the saved form of a mutation is not read where it does not fit its type`(_ json: String) {
     let error = #expect(throws: MutationError.self) { try box("Plain", json) }
     guard case .notCodable("Plain", let reason)? = error else {
       Issue.record("\(String(describing: error))")
@@ -53,13 +53,13 @@ import Testing
     #expect(!reason.isEmpty)
   }
 
-  @Test func `is migrated from an earlier version`() throws {
+  @Test func `the saved form of a mutation is migrated from an earlier version`() throws {
     #expect(try box("rename", version: 1, #"{"name":"a"}"#).value as? Renamed == Renamed(title: "a"))
     #expect(try box("rename", version: 2, #"{"headline":"a"}"#).value as? Renamed == Renamed(title: "a"))
     #expect(Renamed.migrations.withLock { $0 } == [1, 2])
   }
 
-  @Test func `is not read where there is no migration`() {
+  @Test func `the saved form of a mutation is not read where there is no migration`() {
     #expect(throws: MutationError.noMigration(name: "Plain", from: 0, to: 1)) { try box("Plain", version: 0, "{}") }
     #expect(throws: MutationError.noMigration(name: "rename", from: 0, to: 3)) { try box("rename", version: 0, "{}") }
   }
@@ -71,7 +71,7 @@ import Testing
     #expect(!Renamed.migrations.withLock { $0 }.contains(version))
   }
 
-  @Test func `is not read where its migration makes something else of it`() {
+  @Test func `the saved form of a mutation is not read where its migration makes something else of it`() {
     let error = #expect(throws: MutationError.self) { try box("rename", version: 1, "{}") }
     guard case .notCodable("rename", _)? = error else {
       Issue.record("\(String(describing: error))")
@@ -80,7 +80,7 @@ import Testing
     #expect(throws: MutationError.self) { try box("rename", version: 2, "no JSON") }
   }
 
-  @Test func `is an error where it cannot be encoded`() {
+  @Test func `the saved form of a mutation is an error where it cannot be encoded`() {
     let error = #expect(throws: ReactorError.self) { try MutationBox.encode(Measured(value: .nan)) }
     guard case .invalidResource(let text)? = error else {
       Issue.record("\(String(describing: error))")
@@ -100,7 +100,7 @@ import Testing
     MutationError.noMigration(name: "n", from: 1, to: 2), .unknownName("n"), .notCodable(name: "n", reason: "r"),
     .missingIdentity("i"), .expired, .tooManyConflicts(6), .endedElsewhere, .noEntityTag(of: "r"), .awaitsTurn("l"),
   ])
-  func `has an error that says what is wrong`(_ error: MutationError) {
+  func `the saved form of a mutation has an error that says what is wrong`(_ error: MutationError) {
     #expect(error.description.count > 20)
     #expect(!"\(error)".contains("MutationError"))
   }
@@ -119,21 +119,21 @@ import Testing
     .success((HTTPResponse(status: status, headerFields: [.contentType: "application/json"]), Data(body.utf8)))
   }
 
-  @Test func `is parsed and settled`() throws {
+  @Test func `the answer to an accepted mutation is parsed and settled`() throws {
     let (answer, settlement) = settle(Answered(), response(.ok, #"["7"]"#))
     #expect(try answer.get() as? [String] == ["7"])
     #expect(settlement.invalidated == [.under("7")])
     #expect(settlement.keepsDraft == .seconds(5))
   }
 
-  @Test func `is an error where it cannot be parsed, and settles nothing`() {
+  @Test func `the answer to an accepted mutation is an error where it cannot be parsed, and settles nothing`() {
     let (answer, settlement) = settle(Answered(), response(.ok, "no JSON"))
     #expect(throws: ReactorError.self) { try answer.get() }
     guard case .failure(.parser) = answer else { return #expect(Bool(false)) }
     #expect(settlement.invalidated.isEmpty)
   }
 
-  @Test func `is not read from the body of an error`() {
+  @Test func `the answer to an accepted mutation is not read from the body of an error`() {
     // A DELETE that an earlier attempt has carried out.
     let (answer, settlement) = settle(Answered(), response(.notFound, #"["7"]"#))
     guard case .failure(.server(let response, _)) = answer else { return #expect(Bool(false)) }

@@ -115,7 +115,7 @@ import Testing
     #expect(issues.allSatisfy { $0.contains("decoded as it was encoded") || $0.contains("same request") })
   }
 
-  @Test func `a member that is made anew with each reading is found`() async {
+  @Test func `a member that is made again with each reading is found`() async {
     let issues = await issues(MutationConformance(MakesID(title: "a")))
     #expect(issues.contains { $0.contains("same JSON") })
     #expect(issues.contains { $0.contains("decoded as it was encoded") && $0.contains("MakesID.id") })
@@ -136,7 +136,7 @@ import Testing
     await expect("server ids", "decoding fails", of: MutationConformance(OnlyTemporary()))
   }
 
-  @Test func `a name that changes, or is none, is found`() async {
+  @Test func `a name that changes, or is empty, is found`() async {
     await expect("has a name", "the name is empty", of: MutationConformance(Nameless()))
     await expect("has a name", "the lane", of: MutationConformance(Wandering()))
   }

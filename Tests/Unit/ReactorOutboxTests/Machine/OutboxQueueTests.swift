@@ -183,7 +183,7 @@ import Testing
     #expect(queue.reason(1) == .backoff(until: OutcomePage.now + 5))
     queue.forgetUnsentBackoff()
     #expect(queue.turn() == "send 1")
-    // The waits go on growing, in case that it comes and goes.
+    // The waits continue growing, in case that it comes and goes.
     #expect(queue.entries[.numbered(1)]?.unsent == 3)
     // A server asked for this one.
     #expect(queue.turn("other") == "wait 5")
@@ -219,7 +219,7 @@ import Testing
     #expect(queue.reason(9) == nil)
   }
 
-  @Test func `an entry waits for the one that gives an id, in whatever lane`() {
+  @Test func `an entry waits for the entry that supplies an id, whatever its lane`() {
     let id = TemporaryID()
     var queue = OutboxQueue(
       .numbered(1), .numbered(2, #"{"id":"\#(id)"}"#), .numbered(3, lane: "other", #"{"post":"\#(id)"}"#),

@@ -30,7 +30,7 @@ enum OutcomePage {
   }
 }
 
-/// A cell that nobody understands.
+/// An unknown cell.
 struct UnknownCell: Error {
   var text: String
 }

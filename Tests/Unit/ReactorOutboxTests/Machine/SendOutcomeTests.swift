@@ -85,7 +85,7 @@ import Testing
     "no connectivity", "timed out", "cancelled", "not connected", "connection lost", "cannot find host", "ECONNRESET",
     "server error: 503", "server error: 500", "server error: 429", "nested: no connectivity",
   ])
-  func `may be made later, if the network has failed`(_ words: String) throws {
+  func `a request that cannot be made may be made later, if the network has failed`(_ words: String) throws {
     #expect(SendOutcome(preparing: try ReactorError(words: words)).kind == .unsent)
   }
 
@@ -93,18 +93,18 @@ import Testing
     "invalid resource", "unreadable", "response too large", "bad URL", "server error: 404", "server error: 410",
     "server error: 403", "nested: invalid resource",
   ])
-  func `is refused for what does not pass`(_ words: String) throws {
+  func `a request that cannot be made is refused for what does not pass`(_ words: String) throws {
     #expect(SendOutcome(preparing: try ReactorError(words: words)).kind == .refused)
   }
 
-  @Test func `is refused by an error of the program`() {
+  @Test func `a request that cannot be made is refused by an error of the program`() {
     let error = ReactorError(NoTitle(), wrap: ReactorError.network)
     #expect(SendOutcome(preparing: error).kind == .refused)
     #expect(SendOutcome(preparing: .notCached).kind == .refused)
     #expect(SendOutcome(preparing: .persistence(NoTitle())).kind == .refused)
   }
 
-  @Test func `waits for a sign-in`() {
+  @Test func `a request that cannot be made waits for a sign-in`() {
     #expect(SendOutcome(preparing: .authentication(NoTitle())).kind == .signIn)
     let unauthorized = HTTPResponse(status: .unauthorized)
     #expect(SendOutcome(preparing: .server(unauthorized, body: Data())).kind == .signIn)

@@ -5,12 +5,12 @@ import Testing
 @Suite struct `The numbers of a store that are known` {
   private var numbers = StoreNumbers()
 
-  @Test mutating func `are complete while this process alone adds entries`() {
+  @Test mutating func `numbers are complete while only this process adds entries`() {
     for number in UInt64(1)...5 { numbers.noteSaved(number) }
     #expect(numbers.complete == 5)
   }
 
-  @Test mutating func `end before a gap, until the store is read`() {
+  @Test mutating func `the numbers of a store that are known end before a gap, until the store is read`() {
     numbers.noteSaved(1)
     numbers.noteSaved(3)
     #expect(numbers.complete == 1)
@@ -27,17 +27,17 @@ import Testing
     #expect(numbers.complete == 1)
   }
 
-  @Test mutating func `go on over a gap in which the store has nothing`() {
+  @Test mutating func `the numbers of a store that are known go on over a gap in which the store has nothing`() {
     numbers.noteSaved(1)
     numbers.noteSaved(3)
     numbers.noteGap(from: 1, to: 3)
     #expect(numbers.complete == 3)
-    // The store was read meanwhile, or counts anew.
+    // The store was read meanwhile, or counts again.
     numbers.noteGap(from: 1, to: 9)
     #expect(numbers.complete == 3)
   }
 
-  @Test(arguments: [UInt64(1), 4, 5]) mutating func `are none once the store counts anew`(number: UInt64) {
+  @Test(arguments: [UInt64(1), 4, 5]) mutating func `no number is known once the store counts again`(number: UInt64) {
     for number in UInt64(1)...5 { numbers.noteSaved(number) }
     numbers.noteSaved(number)
     #expect(numbers.complete == 0 && numbers.saved == number)

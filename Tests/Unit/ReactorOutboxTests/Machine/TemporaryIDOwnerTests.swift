@@ -19,7 +19,7 @@ import Testing
     ids.owner(awaitedBy: .numbered(number)).map(\.number)
   }
 
-  @Test func `is the first of those that hold it as a string`() {
+  @Test func `the first entry that has the id as a string supplies it`() {
     let ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, counts), .numbered(4))
     #expect((1...4).map { owner(ids, awaitedBy: $0) } == [nil, 1, 1, nil])
     #expect(ids.holders(ofIDsOf: .numbered(1)) == [.numbered(2), .numbered(3)])
@@ -28,7 +28,7 @@ import Testing
     #expect(ids.firstID(ofIDsOf: .numbered(2)) == nil)
   }
 
-  @Test func `is the same in whatever order they are noted`() {
+  @Test func `the entry that gives an id is the same in whatever order they are noted`() {
     let entries = [
       OutboxEntry.numbered(1, gives), .numbered(2, holds), .numbered(3, counts),
       .numbered(4, holds, state: .unresolved),
@@ -40,40 +40,40 @@ import Testing
     }
   }
 
-  @Test func `does not wait for its own id, however it holds it`() {
+  @Test func `the entry that gives an id does not wait for its own id, however it holds it`() {
     let ids = noted(.numbered(1, #"{"id":"\#(id)","number":\#(id.int)}"#))
     #expect(owner(ids, awaitedBy: 1) == nil)
     #expect(ids.holders(ofIDsOf: .numbered(1)).isEmpty)
   }
 
-  @Test func `is not one that holds its number alone`() {
+  @Test func `an entry that has only its number does not supply an id`() {
     let ids = noted(.numbered(1, counts), .numbered(2, gives))
     #expect(owner(ids, awaitedBy: 1) == 2)
     #expect(owner(ids, awaitedBy: 2) == nil)
   }
 
-  @Test func `never waits in a circle`() {
+  @Test func `the entry that gives an id never waits in a circle`() {
     let other = TemporaryID()
     let both = #"["\#(id)","\#(other)"]"#
     let ids = noted(.numbered(2, both), .numbered(1, both), .numbered(3, both))
     #expect((1...3).map { owner(ids, awaitedBy: $0) } == [nil, 1, 1])
   }
 
-  @Test func `is not one that has waited for it in another process, wherever it stands`() {
+  @Test func `an entry that has waited for the id in another process does not supply it, wherever it is`() {
     let waits = OutboxEntry.numbered(1, holds).with { $0.awaited = [id.string] }
     let ids = noted(waits, .numbered(2, gives), .numbered(3, holds))
     #expect((1...3).map { owner(ids, awaitedBy: $0) } == [2, nil, 2])
     #expect((1...3).map { ids.isBehindItsGiver(.numbered($0)) } == [true, false, false])
   }
 
-  @Test func `is the earliest, if an entry waits for several`() {
+  @Test func `the entry that gives an id is the earliest, if an entry waits for several`() {
     let other = TemporaryID()
     let ids = noted(
       .numbered(1, #"["\#(other)"]"#), .numbered(2, gives), .numbered(3, #"["\#(id)","\#(other)"]"#))
     #expect(owner(ids, awaitedBy: 3) == 1)
   }
 
-  @Test func `is waited for after its acceptance, until the others have the server's id`() {
+  @Test func `the entry that gives an id is waited for after its acceptance, until the others have the server's id`() {
     var ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, counts))
     ids.note(.numbered(1, gives, state: .accepted))
     #expect((1...3).map { owner(ids, awaitedBy: $0) } == [nil, 1, 1])
@@ -87,12 +87,12 @@ import Testing
     #expect(ids.isEmpty)
   }
 
-  @Test func `is forgotten, and nobody waits any more`() {
+  @Test func `the entry that supplies an id is forgotten, and no entry waits any more`() {
     var ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, counts))
     ids.forget(.numbered(1))
     #expect((1...3).allSatisfy { owner(ids, awaitedBy: $0) == nil })
     #expect(ids.holders(of: id.string) == [.numbered(2), .numbered(3)])
-    // Those that waited for an id do not give it.
+    // Entries that waited for an id do not supply it.
     ids.note(.numbered(2, holds))
     #expect(owner(ids, awaitedBy: 3) == nil)
     #expect(ids.missingID(in: .numbered(2)) == id.string)
@@ -102,7 +102,7 @@ import Testing
     #expect(ids.holders(of: id.string) == [.numbered(3)])
   }
 
-  @Test func `is kept after a refusal until those that wait are refused, too`() {
+  @Test func `the entry that supplies an id is kept after a refusal until its waiters are refused, too`() {
     var ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, holds))
     ids.note(.numbered(1, gives, state: .refused))
     #expect(ids.holders(ofIDsOf: .numbered(1)) == [.numbered(2), .numbered(3)])
@@ -114,7 +114,7 @@ import Testing
     #expect(owner(ids, awaitedBy: 3) == nil)
   }
 
-  @Test func `is the same after a refusal and a retry, whoever is retried first`() {
+  @Test func `the same entry supplies the id after a refusal and a retry, whichever is retried first`() {
     for holderIsFirst in [true, false] {
       var ids = noted(.numbered(1, gives), .numbered(2, holds))
       ids.note(.numbered(1, gives, state: .refused))
@@ -129,20 +129,20 @@ import Testing
     }
   }
 
-  @Test func `is given to refused entries as well, so that their retry has it`() {
+  @Test func `the entry that gives an id is given to refused entries as well, so that their retry has it`() {
     let other = TemporaryID()
-    // It gives an id of its own, and holds another's.
+    // It supplies an id, and contains another's.
     let refused = OutboxEntry.numbered(2, #"{"id":"\#(other)","post":"\#(id)"}"#, state: .refused)
     var ids = noted(.numbered(1, gives), refused)
     #expect(ids.holders(of: id.string) == [.numbered(1), .numbered(2)])
     ids.release(.numbered(2))
     #expect(ids.holders(of: id.string).contains(.numbered(2)))
-    // It was noted after its refusal, so nobody waits for it.
+    // It was added after its refusal, so no entry waits for it.
     ids.note(.numbered(3, #"["\#(other)"]"#))
     #expect(owner(ids, awaitedBy: 3) == nil)
   }
 
-  @Test func `is another after the first one was taken back`() {
+  @Test func `the entry that gives an id is another after the first one was taken back`() {
     var ids = noted(.numbered(1, gives))
     ids.forget(.numbered(1))
     ids.note(.numbered(5, gives))
@@ -151,7 +151,7 @@ import Testing
     #expect(owner(ids, awaitedBy: 6) == 5)
   }
 
-  @Test func `is kept while it is moved`() {
+  @Test func `the entry that gives an id is kept while it is moved`() {
     var ids = noted(.numbered(1, gives, state: .unresolved), .numbered(2, holds))
     #expect(owner(ids, awaitedBy: 2) == 1)
     ids.note(.numbered(1, gives).with { $0.number = 9 })
@@ -159,7 +159,7 @@ import Testing
     #expect(owner(ids, awaitedBy: 1) == nil)
   }
 
-  @Test func `is not one that was submitted while another gave the id, though that ends first`() {
+  @Test func `an entry that was submitted while another supplied the id never supplies it`() {
     for holder in [holds, counts] {
       var ids = noted(.numbered(1, gives))
       ids.expect(.numbered(2, holder))
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func `is none if the one that was to give it could not be saved`() {
+  @Test func `no entry supplies an id if the entry for it could not be saved`() {
     var ids = TemporaryIDs()
     ids.expect(.numbered(1, gives))
     ids.expect(.numbered(2, holds))
@@ -180,7 +180,7 @@ import Testing
     #expect(ids.missingID(in: .numbered(2)) == id.string)
   }
 
-  @Test func `is none after an acceptance without the id`() {
+  @Test func `no entry supplies an id after an acceptance without it`() {
     for known in [[:], [id.string: Data("7".utf8)]] {
       var ids = noted(.numbered(1, gives))
       ids.settle(.numbered(1), known)
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func `is not one that an earlier process has refused for lack of the id`() {
+  @Test func `an entry that an earlier process refused for lack of the id does not supply it`() {
     let refused = OutboxEntry.numbered(2, holds).refused(forLackOf: id.string, at: .distantPast)
     var ids = noted(.numbered(1, gives, state: .refused), refused)
     ids.note(.numbered(2, holds).with { $0.number = 3 })
@@ -199,7 +199,7 @@ import Testing
     #expect(owner(ids, awaitedBy: 2) == 1)
   }
 
-  @Test func `is forgotten without a trace`() {
+  @Test func `the entry that gives an id is forgotten without a trace`() {
     var ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, counts))
     for number in 1...3 as ClosedRange<UInt64> { ids.forget(.numbered(number)) }
     ids.forget(.numbered(9))
@@ -220,13 +220,13 @@ import Testing
     entries.reduce(into: TemporaryIDs()) { $0.note($1) }
   }
 
-  @Test func `have one`() {
+  @Test func `two ids with one number have one`() {
     #expect(one != two)
     #expect(TemporaryID.isTemporary(one) && TemporaryID.isTemporary(two))
     #expect(TemporaryID.number64(of: two) == number)
   }
 
-  @Test func `are both waited for`() {
+  @Test func `two ids with one number are both waited for`() {
     var ids = noted(
       .numbered(1, #"["\#(one)"]"#), .numbered(2, #"["\#(two)"]"#), .numbered(3, "[\(number)]"))
     #expect(ids.owner(awaitedBy: .numbered(3)) == .numbered(1))
@@ -236,7 +236,7 @@ import Testing
     #expect(ids.owner(awaitedBy: .numbered(3)) == nil)
   }
 
-  @Test func `are not taken for each other`() {
+  @Test func `two ids with one number are not taken for each other`() {
     let ids = noted(
       .numbered(1, #"["\#(one)"]"#), .numbered(2, #"["\#(two)"]"#), .numbered(3, "[\(number)]"))
     #expect(ids.holders(of: one) == [.numbered(1)])

@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorOutbox
 
 @Suite struct `A temporary id` {
-  @Test func `is a string and a number that nothing else has`() {
+  @Test func `a temporary id is a string and a number that nothing else has`() {
     let ids = (0..<1_000).map { _ in TemporaryID() }
     #expect(Set(ids).count == 1_000)
     #expect(Set(ids.map(\.int)).count == 1_000)
@@ -19,12 +19,12 @@ import Testing
     }
   }
 
-  @Test func `has the same number in each process`() {
+  @Test func `a temporary id has the same number in each process`() {
     let string = "tmp-00000000-0000-0000-0000-000000000000"
     #expect(TemporaryID.number(of: string) == -6_780_609_259_151_473)
   }
 
-  @Test func `is saved as its string, and read from what the server has given`() throws {
+  @Test func `a temporary id is saved as its string, and read from what the server has given`() throws {
     let id = TemporaryID()
     #expect(try JSONEncoder().encode([id]) == Data(#"["\#(id.string)"]"#.utf8))
     let read = try JSONDecoder().decode([TemporaryID].self, from: Data(#"["\#(id.string)",7,"8","abc"]"#.utf8))
@@ -42,12 +42,12 @@ import Testing
     "tmp-0e984725-c51c-4bf4-9960-e1c80e27aba0", "tmp-0E984725-C51C-4BF4-9960-E1C80E27ABA0 ",
     "xtmp0E984725-C51C-4BF4-9960-E1C80E27ABA0", "tmp-0E984725-C51C-4BF4-9960-E1C80E27ABAü",
   ])
-  func `is not a text of a user's that looks like one`(_ text: String) {
+  func `a temporary id is not a text of a user's that looks like one`(_ text: String) {
     #expect(!TemporaryID.isTemporary(text))
     #expect(TemporaryIDs.Occurrences(in: Data(#"["\#(text)"]"#.utf8)).isEmpty)
   }
 
-  @Test func `is no number outside of its range`() {
+  @Test func `a temporary id is no number outside of its range`() {
     let (low, high) = (-(1 << 53) as Int64, -(1 << 52) as Int64)
     for (number, isTemporary) in [(low, true), (high, true), (low - 1, false), (high + 1, false), (0, false)] {
       #expect(TemporaryID.isTemporary(number) == isTemporary)
@@ -150,7 +150,7 @@ import Testing
     #expect(rewritten(#"["\#(id)",\#(id.int)]"#, as: given) == nil)
   }
 
-  @Test func `are replaced by their own ids alone`() {
+  @Test func `temporary ids are replaced only by their own ids`() {
     let (one, two) = (TemporaryID(), TemporaryID())
     let json = Data(#"["\#(one)","\#(two)",\#(one.int),\#(two.int)]"#.utf8)
     let rewritten = TemporaryIDs.rewritten(json, [one.string: Data("1".utf8), two.string: Data("2".utf8)])
@@ -160,7 +160,7 @@ import Testing
 
 @Suite struct `A scan for temporary ids` {
   @Test(arguments: 0..<200 as Range<UInt64>)
-  func `finds what a parser finds`(_ seed: UInt64) throws {
+  func `a scan for temporary ids finds what a parser finds`(_ seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let ids = (0..<3).map { _ in TemporaryID() }
     let value = Self.value(ids, depth: 4, &generator)
@@ -218,7 +218,7 @@ import Testing
 @Suite struct `The settlement of ids` {
   private struct Composite: Codable, Hashable { var part = 1 }
 
-  @Test func `takes strings and integers`() {
+  @Test func `the settlement of ids takes strings and integers`() {
     var settlement = Settlement()
     let id = TemporaryID()
     settlement.identify(id, as: 7)
@@ -231,7 +231,7 @@ import Testing
     #expect(settlement.failure == nil)
   }
 
-  @Test func `takes nothing else, and says so`() {
+  @Test func `the settlement of ids takes nothing else, and says so`() {
     for id in [1.5, .infinity] {
       var settlement = Settlement()
       settlement.identify(TemporaryID(), as: id)
@@ -242,7 +242,7 @@ import Testing
     #expect(settlement.identities.isEmpty && settlement.failure?.contains("Composite") == true)
   }
 
-  @Test func `leaves an id alone that the server has given already`() throws {
+  @Test func `a settlement keeps an id that the server has given already`() throws {
     let id = try JSONDecoder().decode(TemporaryID.self, from: Data("7".utf8))
     var settlement = Settlement()
     settlement.identify(id, as: 8)

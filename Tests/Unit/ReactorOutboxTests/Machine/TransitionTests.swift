@@ -16,7 +16,7 @@ import Testing
     "accepted": "accepted; POST; key; first: -9",
   ]
 
-  @Test func `the page has its tables, and none that nobody reads`() throws {
+  @Test func `the page has its tables, and all are read`() throws {
     let headings = OutcomePage.tables.map(\.heading)
     #expect(headings.count == 7)
     #expect(headings.first == ["Section", "Rule", "Attempt", "Answer", "Outcome"])
@@ -108,7 +108,7 @@ import Testing
     #expect(!keys.contains("old"))
   }
 
-  @Test func `counts of a damaged entry do not overflow`() throws {
+  @Test func `the transitions of an entry counts of a damaged entry do not overflow`() throws {
     for count in [Int.max, .min, -1] {
       var example = try TransitionExample(cell: "waiting; POST; key; attempts: 0")
       (example.entry.attempts, example.entry.unsent, example.entry.conflicts) = (count, count, count)
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `a damaged entry that is being sent since nobody knows when is unresolved`() throws {
+  @Test func `a damaged entry that has been in flight since an unknown time is unresolved`() throws {
     var example = try TransitionExample(cell: "POST; submitted: -100")
     example.entry.firstAttemptAt = nil
     _ = try example.apply("restart")

@@ -26,7 +26,7 @@ import Testing
     case .torn: try change(directory) { $0 + Journal.frameStart + [7] }
     case .damaged: try change(directory) { [0x00] + $0.dropFirst() }
     case .due:
-      // The next commit makes it large enough to be written anew.
+      // The next commit makes it large enough to be written again.
       let large = StoredEntry.sample(String(repeating: "x", count: JournalFile.compactionSize - 600))
       _ = try await storage.commit([.add(large)], in: .shared)
       _ = try await storage.commit([.remove(large.id)], in: .shared)
@@ -77,7 +77,7 @@ import Testing
         #expect(names == old || (persists && names == after), place)
       }
       if start != .damaged { #expect(damagedJournals(in: directory).isEmpty, place) }
-      // The same object goes on.
+      // The same object continues.
       _ = try await storage.commit([.add(.sample("later"))], in: .shared)
       let all2 = try await self.names(FileOutboxStorage(directory: directory))
       #expect(all2 == names + ["later"], place)

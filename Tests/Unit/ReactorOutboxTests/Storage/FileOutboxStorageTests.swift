@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `directory and files are for their owner alone`() async throws {
+  @Test func `only the owner may read the directory and files`() async throws {
     try await withTemporaryDirectory { parent in
       let directory = parent.appending(path: "a/b")
       let storage = FileOutboxStorage(directory: directory)
@@ -44,7 +44,7 @@ import Testing
       for name in ["notes.txt", "a.journal", String(repeating: "z", count: 64) + ".journal"] {
         try Data().write(to: directory.appending(path: name))
       }
-      // A process that ended while it wrote a journal anew leaves this.
+      // A process that ended while it wrote a journal again leaves this.
       let journal = try #require(files(in: directory, suffix: ".journal").first { $0.lastPathComponent.first != "a" })
       try Data("secret".utf8).write(to: journal.appendingPathExtension("new"))
       try await storage.removeAll(in: nil)

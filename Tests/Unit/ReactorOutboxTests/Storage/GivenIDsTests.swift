@@ -23,8 +23,7 @@ import Testing
     }
   }
 
-  @Test func `a journal keeps the latest thousand, and those that entries hold, also for another process`() async throws
-  {
+  @Test func `a journal keeps the latest thousand ids and the ids in entries, also for another process`() async throws {
     try await withTemporaryDirectory { directory in
       let storage = FileOutboxStorage(directory: directory)
       let (string, number) = (TemporaryID(), TemporaryID())

@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// Zeros are what a sector holds that was not written. An entry may have some of its own.
+  /// A sector that was not written contains zeros. An entry may contain some, too.
   @Test func `damage in a commit with zeros is not taken for an unfinished commit`() async throws {
     try await withTemporaryDirectory { directory in
       let zeros = String(repeating: "\u{0}", count: 2_000)
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `after damage, the rest goes on under its numbers`() async throws {
+  @Test func `after damage, the rest continues under its numbers`() async throws {
     try await withTemporaryDirectory { directory in
       let (file, lengths, entries) = try await written(["one", "two", "three"], in: directory)
       var damaged = try Data(contentsOf: file)
@@ -266,7 +266,7 @@ import Testing
     return withUnsafeBytes(of: sum.littleEndian) { Array($0) }
   }
 
-  @Test func `a journal of which little is needed is written anew`() async throws {
+  @Test func `a journal of which little is needed is written again`() async throws {
     try await withTemporaryDirectory { directory in
       let storage = FileOutboxStorage(directory: directory)
       let kept = StoredEntry.sample("kept")

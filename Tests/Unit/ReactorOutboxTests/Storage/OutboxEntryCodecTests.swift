@@ -63,7 +63,7 @@ import Testing
   @Test func `bytes under another id or lane are refused`() throws {
     let stored = try OutboxEntry.samples[0].stored()
     let other = StoredEntry(id: UUID(), number: stored.number, lane: stored.lane, bytes: stored.bytes)
-    #expect(throws: OutboxEntryError.corrupt("its id is that of another entry")) { try OutboxEntry(decoding: other) }
+    #expect(throws: OutboxEntryError.corrupt("its id belongs to another entry")) { try OutboxEntry(decoding: other) }
     var moved = stored
     moved.lane = "other"
     #expect(throws: OutboxEntryError.corrupt("it belongs to another lane")) { try OutboxEntry(decoding: moved) }
@@ -111,7 +111,7 @@ import Testing
   @Test func `an entry has at most a mebibyte`() throws {
     var entry = OutboxEntry.samples[0]
     let rest = try entry.encoded().count - entry.arguments.count
-    // The count of the arguments takes two bytes more when they are large.
+    // The number of the arguments takes two bytes more when they are large.
     entry.arguments = Data(count: StoredEntry.byteLimit - rest - 2)
     #expect(try entry.encoded().count == StoredEntry.byteLimit)
     entry.arguments.append(0)
@@ -124,8 +124,8 @@ import Testing
 }
 
 extension OutboxEntry {
-  /// A plain entry, one with the members of every format, one with unusual values, one that waits
-  /// for ids, and one whose draft stays.
+  /// A plain entry, an entry with the members of every format, one with unusual values, an entry
+  /// that waits for ids, and an entry whose draft stays.
   static var samples: [OutboxEntry] {
     let plain = OutboxEntry(
       id: UUID(), lane: "main", name: "AddPost", version: 1, arguments: Data("{}".utf8),
