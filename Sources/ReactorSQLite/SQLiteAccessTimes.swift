@@ -10,17 +10,17 @@
     private let times = Mutex<[String: Double]>([:])
     /// The least number of seconds between two notes of a record's use.
     private static let interval = 60.0
-    /// The number of times that are worth a write of their own.
+    /// The number of access times that are worth a separate write.
     private static let batch = 64
     /// The greatest number of times that are kept if they cannot be written.
     private static let limit = 4_096
 
-    /// Notes that a record was used now.
+    /// Records that a record was used now.
     ///
     /// - Parameters:
     ///   - digest: The digest of the key.
     ///   - known: The time in the database, in seconds since 2001.
-    ///   - now: The present time.
+    ///   - now: The current time.
     /// - Returns: `true` if the times should be written now.
     func note(_ digest: String, known: Double?, now: Date) -> Bool {
       let now = now.timeIntervalSinceReferenceDate

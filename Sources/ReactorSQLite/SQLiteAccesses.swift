@@ -2,13 +2,13 @@
   import Dispatch
   import Synchronization
 
-  /// The accesses to one database. While it is suspended, none is under way and none begins.
+  /// The accesses to one database. While it is suspended, no access runs or starts.
   final class SQLiteAccesses: Sendable {
     private let path: String
     private let state = Mutex((isSuspended: false, resumptions: 0))
     /// The accesses under way. One enters under the lock, so none enters after a suspension.
     private let running = DispatchGroup()
-    /// The time in seconds after which a suspension interrupts what is under way.
+    /// The time in seconds after which a suspension interrupts running accesses.
     private static let patience: Double = 1
 
     init(_ path: String) { self.path = path }
@@ -25,7 +25,7 @@
       return try body()
     }
 
-    /// Refuses accesses, and waits until those under way have ended, or ``resume()`` is called.
+    /// Refuses accesses, and waits until the running ones are finished, or ``resume()`` is called.
     ///
     /// - Parameter interrupt: A closure that makes the statements under way fail. It is called
     ///   after each second, since an access may begin another one, such as a compaction.

@@ -22,7 +22,7 @@
     /// The name under which SQLite opens the file for reading.
     private let name: String
     /// The writer is the last property, so it is closed last. Closing it moves `-wal` into the
-    /// database and removes `-wal`. On a disk that is read-only, there is none.
+    /// database and removes `-wal`. On a read-only disk, there is no writer.
     private let writing: SQLiteWritingConnection?
 
     /// Opens the writer and the readers.
@@ -43,10 +43,10 @@
       writing = writer
     }
 
-    /// Opens the readers alone, for a disk that is read-only.
+    /// Opens only readers, for a read-only disk.
     ///
-    /// Without `-wal`, SQLite could not read a database in WAL mode there, unless it is told that
-    /// nobody changes the file.
+    /// Without `-wal`, SQLite could not read a database in WAL mode there, unless the file is
+    /// opened as immutable.
     init(readOnly files: SQLiteFiles, readers count: Int) throws {
       guard let identity = try files.identity() else {
         throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
@@ -85,7 +85,7 @@
     /// Runs `body` on the connection for lists, after others. One statement sees one state of the
     /// database.
     ///
-    /// - Throws: The error of `body`; `DatabaseError`, also if another file is at the path by now.
+    /// - Throws: The error of `body`; `DatabaseError`, also if the file at the path was replaced.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try openLister().unsafeRead(body) }
 
     private func openLister() throws -> DatabaseQueue {

@@ -20,7 +20,7 @@
       case .corrupt(let message): "it is corrupt (\(message))"
       case .notADatabase: "it is not an SQLite database"
       case .newerSchema: "a newer release wrote it"
-      case .foreignSchema: "its tables are not those of this library"
+      case .foreignSchema: "its tables were not created by this library"
       }
     }
   }

@@ -18,7 +18,7 @@
     func interrupt()
 
     /// Takes over the readable rows of a damaged database. It is called again if it throws, or if
-    /// the process ends before it returns.
+    /// the process exits before it returns.
     func adopt(setAside path: String) throws
   }
 
@@ -220,7 +220,7 @@
     /// aside.
     ///
     /// - Parameter reopens: A Boolean value that indicates whether to open the file again even if
-    ///   it is the one that `old` opened.
+    ///   `old` has opened the same file.
     private func replace(_ old: Connections, _ damage: SQLiteDamage?, reopens: Bool = false) throws {
       try files.withLock {
         guard state.withLock({ $0.connections === old }) else { return }
@@ -234,7 +234,7 @@
       }
     }
 
-    /// Opens the database, or creates it. Sets a damaged one aside. The caller holds the lock.
+    /// Opens the database, or creates it. Sets a damaged database aside. The caller holds the lock.
     private static func open(
       _ files: SQLiteFiles, _ opening: Opening, settingAside damage: SQLiteDamage? = nil, _ now: () -> Date
     ) throws -> (Connections, SQLitePersistenceError?) {

@@ -2,7 +2,7 @@
   import Foundation
   import GRDB
 
-  /// Limits the bytes and the count of the records. It removes a few rows at a time, so that other
+  /// Limits the bytes and the number of the records. It removes a few rows at a time, so that other
   /// writers can run in between.
   ///
   /// Triggers maintain the sums in the transactions that change them. So nothing is counted, and
@@ -41,7 +41,7 @@
     /// Returns whether to evict another step. While the limit is exceeded, it always is.
     ///
     /// - Parameters:
-    ///   - usage: The present sums.
+    ///   - usage: The current sums.
     ///   - steps: The number of steps since the batch.
     ///   - added: The greatest number of records that the batch added.
     mutating func isDue(_ usage: Usage, after steps: Int, added: Int) -> Bool {

@@ -2,15 +2,15 @@
   import Foundation
   import HTTPCaching
 
-  /// The files of one database, for their owner alone: the one at `path`, and `-wal`, `-shm` and
-  /// `-lock` beside it. SQLite creates `-wal` and `-shm` with the same permissions.
+  /// The files of one database, readable only by their owner: the database at `path`, and `-wal`,
+  /// `-shm` and `-lock` beside it. SQLite creates `-wal` and `-shm` with the same permissions.
   struct SQLiteFiles: Sendable {
     let path: String
     let system: SQLiteSystem
     /// The number of databases that were set aside and are kept.
     let keptCount: Int
-    /// A Boolean value that indicates whether the rows of a damaged database are adopted by the one
-    /// that replaces it.
+    /// A Boolean value that indicates whether the rows of a damaged database are adopted by its
+    /// replacement.
     let adopts: Bool
     /// The suffixes of the files that form one database.
     static let suffixes = ["", "-wal", "-shm"]
@@ -33,14 +33,14 @@
 
     typealias Identity = FileStatus.Identity
 
-    /// Returns the identity of the file, or `nil` if there is none. The file is not opened, because
-    /// closing it would release the locks of all connections in this process. POSIX locks belong to
-    /// the process and the file.
+    /// Returns the identity of the file, or `nil` if the file does not exist. The file is not
+    /// opened, because closing it would release the locks of all connections in this process. POSIX
+    /// locks belong to the process and the file.
     func identity() throws(SQLitePersistenceError) -> Identity? {
       try system.status(path)?.identity
     }
 
-    /// Creates the file if there is none, before SQLite does. Restricts an existing one to its
+    /// Creates the file if it does not exist, before SQLite does. Restricts an existing one to its
     /// owner. The caller holds the lock.
     func prepare() throws(SQLitePersistenceError) {
       if try identity() == nil {

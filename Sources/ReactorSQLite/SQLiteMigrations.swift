@@ -41,8 +41,7 @@
 
     /// Creates the tables or migrates them.
     ///
-    /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables are not those that the migrations
-    ///   left.
+    /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables differ from the migrations' result.
     func migrate(_ writer: DatabaseQueue, _ isIntact: (Database) throws -> Bool) throws {
       do {
         try migrator.migrate(writer)

@@ -27,8 +27,8 @@
 
     /// Copies each row that can be read, from both ends up to the damage.
     ///
-    /// The damaged database has a connection of its own. If it were attached to this one, its
-    /// damage would make the transaction fail.
+    /// The damaged database has a separate connection. If it were attached to this one, its damage
+    /// would make the transaction fail.
     ///
     /// - Throws: `DatabaseError`, also if the damaged database cannot be read for another reason
     ///   than its damage.

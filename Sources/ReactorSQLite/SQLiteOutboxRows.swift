@@ -15,8 +15,8 @@
       self.db = db
     }
 
-    /// Returns the entries, their leases and the given ids. Rows that cannot be read are described
-    /// instead.
+    /// Returns the entries, their leases and the ids from servers. Rows that cannot be read are
+    /// described instead.
     func contents() throws -> OutboxContents {
       var contents = OutboxContents()
       // In the order of the table. The plus keeps SQLite from taking the index and sorting.
@@ -95,8 +95,8 @@
       return numbers
     }
 
-    /// Removes the old ids that no entry holds, once so many are new. The rows are in the order in
-    /// which the ids were given.
+    /// Removes the old ids that no entry contains, once so many are new. The rows are in the order
+    /// in which the ids were given.
     private func removeOldIDs() throws {
       let count = try integer("SELECT count(*) FROM outbox_identity WHERE scope = ?", .blob(scope)) ?? 0
       guard count > GivenIDs.limit, count.isMultiple(of: GivenIDs.slack) else { return }
@@ -118,7 +118,7 @@
       }
     }
 
-    /// Returns the count of entries, or a greater number if that leaves room for `new` more. The
+    /// Returns the number of entries, or a greater number if that leaves room for `new` more. The
     /// count is a walk over all of them; the distance between the first and the last number of all
     /// scopes is not.
     private func count(adding new: Int) throws -> Int {
@@ -131,7 +131,7 @@
 
     private func add(_ entry: StoredEntry, _ count: Int, isRepeated: Bool) throws -> UInt64 {
       let isFull = count >= OutboxContents.entryLimit
-      // Elsewhere, the insertion finds the one that is there.
+      // Elsewhere, the insertion finds the existing entry.
       if isRepeated || isFull, let number = try number(of: entry.id) {
         guard isRepeated, let number = UInt64(exactly: number) else {
           throw OutboxStorageError.duplicateEntry(entry.id)

@@ -2,8 +2,8 @@
   import GRDB
   import ReactorOutbox
 
-  /// The tables of an outbox, and the migrations from earlier releases. No name begins as those of
-  /// records do, so neither store takes the other's database for its own.
+  /// The tables of an outbox, and the migrations from earlier releases. No name begins like a name
+  /// of the records' tables, so neither store mistakes the other's database for its own.
   enum SQLiteOutboxSchema {
     private static let migrations = SQLiteMigrations(
       prefix: "outbox", newer: { OutboxStorageError.newerFormat(path: $0) }, migrator: migrator)
@@ -24,8 +24,7 @@
 
     /// Creates the tables or migrates them.
     ///
-    /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables are not those that the migrations
-    ///   left.
+    /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables differ from the migrations' result.
     static func migrate(_ writer: DatabaseQueue) throws { try migrations.migrate(writer, isIntact) }
 
     /// Returns whether every table and column exists. The statements are executed, because a
@@ -50,7 +49,7 @@
 
     /// `AUTOINCREMENT`, so that no number is used twice. Texts are blobs, because in SQLite a text
     /// ends at a NUL. The end of a lease is in seconds since 2001. The bytes are the last column,
-    /// because SQLite walks all columns before the one that it reads.
+    /// because SQLite walks all columns before the column that it reads.
     private static let first = """
       CREATE TABLE outbox_entry (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -75,7 +74,7 @@
     /// this index found is found by the other one, or in the order of the table.
     private static let second = "DROP INDEX IF EXISTS outbox_entry_by_scope"
 
-    /// The identity of the database. A file that takes the place of a deleted one has another.
+    /// The identity of the database. A file that replaces a deleted one has another identity.
     private static let third = """
       CREATE TABLE outbox_store (identity BLOB NOT NULL);
       INSERT INTO outbox_store (identity) VALUES (randomblob(16));

@@ -4,8 +4,8 @@
   public import ReactorCore
   public import ReactorOutbox
 
-  /// An outbox's store in an SQLite database of its own, in WAL mode. Several processes may share
-  /// the file.
+  /// An outbox's store in a separate SQLite database, in WAL mode. Several processes may share the
+  /// file.
   ///
   /// ```swift
   /// let storage = try SQLiteOutboxStorage(path: "/var/lib/news/outbox.sqlite")
@@ -24,7 +24,7 @@
   /// ``removeAll(in:)`` deletes the file. A database of a newer release is refused and left
   /// unchanged.
   ///
-  /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
+  /// **Privacy:** only the owner may read and write the files. Deleted bytes are overwritten
   /// (`secure_delete`). On Apple platforms, a database that is created is excluded from backups,
   /// since a restored outbox would send again what was sent.
   ///
@@ -60,8 +60,8 @@
       if isNew { Self.protect(files.path) }
     }
 
-    /// Returns the entries of `scope` in the order of their numbers, their leases, and the given
-    /// ids.
+    /// Returns the entries of `scope` in the order of their numbers, their leases, and the ids from
+    /// servers.
     ///
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
     @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
@@ -73,7 +73,7 @@
           return try SQLiteOutboxRows(scope, db).contents()
         }
         let files = database.files
-        // A renaming that was interrupted leaves a `-wal` alone.
+        // An interrupted renaming leaves a `-wal` without its database.
         contents.setAside += try files.setAside().filter { try files.system.status($0) != nil }.map {
           "the database was damaged; every row that could be read was kept, and the damaged file is \($0)"
         }
@@ -116,7 +116,7 @@
       }
     }
 
-    /// Ends the lease of `process`. Nothing happens if it holds none.
+    /// Releases the lease of `process`. Does nothing if it has none.
     ///
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
     @concurrent public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {

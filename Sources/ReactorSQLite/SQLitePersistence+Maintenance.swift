@@ -11,11 +11,11 @@
     /// for defect in try await persistence.verify() { print(defect) }
     /// ```
     ///
-    /// It takes as long as reading the file. Loads and saves go on meanwhile.
+    /// It takes as long as reading the file. Loads and saves continue meanwhile.
     ///
     /// - Returns: The defects: a record by its key's digest, anything else by the path. Empty if
-    ///   there are none. A database that was set aside is among them if no ``load(_:)`` has thrown
-    ///   the error yet, and no later load then throws it.
+    ///   the database is intact. A database that was set aside is among them if no ``load(_:)`` has
+    ///   thrown the error yet, and no later load then throws it.
     /// - Throws: ``SQLitePersistenceError`` if the database cannot be read; `CancellationError`.
     @concurrent public func verify() async throws -> [HTTPCaching.Record.Defect] {
       let verification = SQLiteVerification(path: database.files.path)

@@ -10,7 +10,7 @@
   /// ```
   ///
   /// **Saves** that arrive together share a transaction, and each returns after the commit. If the
-  /// process ends, a record is stored whole or not at all. If one save fails, the others do not.
+  /// process exits, a record is stored whole or not at all. If one save fails, the others do not.
   ///
   /// **The limit** counts the bytes of the records. The files are larger: each record's keys take
   /// 0.2 to 0.3 KB, pages of 4 KiB have free space, and later records reuse the space of evicted
@@ -30,10 +30,10 @@
   /// **On a read-only disk**, records can be read if the database was closed before. Changes throw
   /// ``SQLitePersistenceError/sqlite(_:path:code:message:)``.
   ///
-  /// **Files that somebody removes** leave an empty store. A write notices at once, a load within a
+  /// **If the files are deleted**, the store is empty. A write notices at once, a load within a
   /// second.
   ///
-  /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
+  /// **Privacy:** only the owner may read and write the files. Deleted bytes are overwritten
   /// (`secure_delete`). After ``removeAll(in:)``, none of the removed bytes are left in any file,
   /// nor in the databases that were set aside.
   ///
@@ -78,10 +78,10 @@
     ///   - path: The path of the file. SQLite's `-wal` and `-shm` and the store's `-lock` are
     ///     beside it.
     ///   - limit: The bytes that all records may take. Above the limit, later saves remove records,
-    ///     down to seven eighths of it: first those that are long stale and unused, then the least
-    ///     recently used. A record's use is noted at most once a minute. A record that is larger
-    ///     than the limit is not saved. Default: 256 MiB.
-    ///   - countLimit: The count of records, limited in the same way. Default: 100,000.
+    ///     down to seven eighths of it: first long stale, unused records, then the least recently
+    ///     used. A record's use is noted at most once a minute. A record that is larger than the
+    ///     limit is not saved. Default: 256 MiB.
+    ///   - countLimit: The number of records, limited in the same way. Default: 100,000.
     ///   - synchronization: The events that a completed save survives. Default:
     ///     ``Synchronization/normal``.
     /// - Throws: ``SQLitePersistenceError/invalidPath(_:)``,
@@ -119,7 +119,7 @@
       isReadOnly = database.isReadOnly
     }
 
-    /// Returns the record that was last saved under `key`, or `nil` if there is none.
+    /// Returns the record that was last saved under `key`, or `nil` if nothing is stored.
     ///
     /// - Throws: `Record.Failure` for a record that cannot be read; ``SQLitePersistenceError``.
     @concurrent public func load(_ key: RecordKey) async throws -> HTTPCaching.Record? {
@@ -146,7 +146,7 @@
         SQLiteWriter.Operation(kind: .save, added: 1, size: change.size) { try SQLiteRows.save(change, $0) })
     }
 
-    /// Removes the record of `key`. Nothing happens if there is none.
+    /// Removes the record of `key`. Does nothing if nothing is stored.
     ///
     /// - Throws: ``SQLitePersistenceError``.
     @concurrent public func remove(_ key: RecordKey) async throws {
@@ -156,7 +156,7 @@
     /// Removes every record of `scope`, or of every scope if `scope` is `nil`.
     ///
     /// When the method returns, none of the removed bytes are left in the files. To that end, it
-    /// rewrites the file as ``compact()`` does. A deletion alone leaves copies behind where SQLite
+    /// rewrites the file as ``compact()`` does. A mere deletion leaves copies behind where SQLite
     /// has moved a row between pages. Databases that were set aside are deleted.
     ///
     /// - Throws: ``SQLitePersistenceError``. The records are removed nevertheless, unless the
@@ -169,7 +169,7 @@
       }
     }
 
-    /// Returns the stored records, without those whose heads cannot be read. The method reads only
+    /// Returns the stored records, except records whose heads cannot be read. The method reads only
     /// heads.
     ///
     /// - Throws: ``SQLitePersistenceError``, `CancellationError`.

@@ -70,7 +70,7 @@
       case .foreign(let path):
         "\(path) is another program's database; give the store a path of its own"
       case .setAside(let path, let name, let reason):
-        "\(path) was damaged and renamed to \(name), and a new database was made: \(reason)"
+        "\(path) was damaged and renamed to \(name), and a new database was created: \(reason)"
       case .tooLarge(let size, let limit):
         "the record has \(size) bytes, more than the limit of \(limit); raise the store's limit"
       case .sqlite(let operation, let path, let code, let message):
@@ -91,7 +91,7 @@
       }
     }
 
-    /// The remedy for an error of SQLite; `nil` where none is known.
+    /// The remedy for an error of SQLite; `nil` if no remedy is known.
     private var advice: String? {
       guard case .sqlite(_, _, let code, _) = self else { return nil }
       return switch ResultCode(rawValue: code).primaryResultCode {

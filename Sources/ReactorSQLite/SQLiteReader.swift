@@ -16,7 +16,7 @@
     /// - Parameter name: The path of the file, or its URI.
     init(_ name: String) throws { connection = Mutex(try Connection(name)) }
 
-    /// Returns the key of the store; `nil` if somebody has changed it.
+    /// Returns the key of the store; `nil` if it was changed.
     func secretKey() throws -> RecordKey.SecretKey? { try connection.withLock { try $0.secretKey() } }
 
     /// Loads the row with a key's digest. Waits while another thread loads.

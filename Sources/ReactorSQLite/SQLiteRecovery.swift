@@ -1,10 +1,9 @@
 #if SQLite
   import Foundation
 
-  /// Replacing a database: it is renamed, so that somebody can examine it, and a new one takes its
-  /// place.
+  /// Replacing a database: it is renamed, so that it can be examined, and a new one replaces it.
   extension SQLiteFiles {
-    /// Renames the database with `-wal` and `-shm`, and removes the oldest of those that were set
+    /// Renames the database with `-wal` and `-shm`, and removes the oldest databases that were set
     /// aside before. If its rows are adopted, it has the name ``unadoptedPath`` until they are.
     ///
     /// The caller holds the lock. After the database itself is renamed, no failure is thrown,
@@ -53,9 +52,9 @@
     }
   }
 
-  /// Adopting the rows of a damaged database. Its name says that they are not yet adopted, so that
-  /// a failure or the end of the process at any point is made up for by the next opening. Nobody
-  /// uses the new database before. The caller of each method holds the lock.
+  /// Adopting the rows of a damaged database. Its name says that they are not adopted yet, so if
+  /// that fails or the process exits at any point, the next opening finishes the job. The new
+  /// database is not used before. The caller of each method holds the lock.
   extension SQLiteFiles {
     /// The name of a damaged database whose rows are not yet adopted.
     var unadoptedPath: String { path + ".damaged" }
@@ -68,7 +67,7 @@
 
     fileprivate func setAsideForAdoption() throws(SQLitePersistenceError) -> String {
       if try hasUnadopted() {
-        // The database at the path was to adopt those rows, so it has no others.
+        // The database at the path was created to adopt those rows, so it has no others.
         for suffix in Self.suffixes.reversed() { try system.remove(path + suffix) }
       } else {
         try system.rename(path, to: unadoptedPath)
@@ -84,7 +83,7 @@
       }
     }
 
-    /// Names the damaged database as one that was set aside, after its rows were adopted.
+    /// Gives the damaged database its final name, once its rows were adopted.
     func endAdoption(at date: Date) throws(SQLitePersistenceError) {
       let name = try freeName(at: date)
       // The database itself last: until then, its rows are adopted again.

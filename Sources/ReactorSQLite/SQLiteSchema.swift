@@ -5,8 +5,8 @@
 
   /// The tables, and the migrations from earlier releases.
   enum SQLiteSchema {
-    /// The migrations. Their identifiers never change, because each database lists those that it
-    /// has passed.
+    /// The migrations. Their identifiers never change, because each database lists the migrations
+    /// that it has passed.
     static var migrator: DatabaseMigrator {
       var migrator = DatabaseMigrator()
       migrator.registerMigration("reactor-1") { try $0.execute(sql: first) }
@@ -31,8 +31,7 @@
 
     /// Creates the tables or migrates them.
     ///
-    /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables are not those that the migrations
-    ///   left.
+    /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables differ from the migrations' result.
     static func migrate(_ writer: DatabaseQueue) throws { try migrations.migrate(writer, isIntact) }
 
     /// Returns whether every table and column exists. The statements are executed, because a
@@ -62,7 +61,7 @@
 
     static let readingSecretKey = "SELECT bytes FROM reactor_secret_key WHERE id = 1"
 
-    /// Returns the key that the migration created, or `nil` if somebody has changed it.
+    /// Returns the key that the migration created, or `nil` if it was changed.
     static func secretKey(_ db: Database) throws -> RecordKey.SecretKey? {
       let row = try Row.fetchOne(db, sql: readingSecretKey)
       return row.flatMap { Data.fromDatabaseValue($0[0]) }.flatMap { RecordKey.SecretKey(bytes: $0) }
@@ -85,8 +84,8 @@
       """
 
     /// Times are in seconds since 2001. `head` and `body` together are the record as `RecordCodec`
-    /// writes it. They are the last columns, because SQLite walks all columns before the one that
-    /// it reads. The new order requires a new table.
+    /// writes it. They are the last columns, because SQLite walks all columns before the column
+    /// that it reads. The new order requires a new table.
     private static let second = """
       ALTER TABLE reactor_record RENAME TO reactor_record_1;
       DROP INDEX reactor_record_by_scope_and_url;

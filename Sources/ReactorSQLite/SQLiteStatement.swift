@@ -44,7 +44,7 @@
       try bound(values) { while try step() { body(SQLiteRow(handle: handle)) } }
     }
 
-    /// Calls `body` with the first row, or returns `nil` if there is none.
+    /// Calls `body` with the first row, or returns `nil` if the result is empty.
     func first<Result>(_ values: Value..., body: (SQLiteRow) -> Result) throws -> Result? {
       try first(values, body: body)
     }
@@ -93,7 +93,7 @@
       UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
     }
 
-    /// Advances to the next row. Returns `false` if there is none.
+    /// Advances to the next row. Returns `false` after the last row.
     private func step() throws -> Bool {
       let code = sqlite3_step(handle)
       guard code != SQLITE_ROW else { return true }

@@ -2,16 +2,16 @@
   extension SQLitePersistence {
     /// Releases the locks of the database, and takes none until ``resume()``.
     ///
-    /// iOS ends an app that is suspended while it holds a lock in the container of an app group
-    /// (`0xdead10cc`). Call the method before that, in time that the system has granted.
+    /// iOS terminates an app that is suspended while it holds a lock in the container of an app
+    /// group (`0xdead10cc`). Call the method before that, in time that the system has granted.
     ///
     /// The call blocks while accesses are under way. They take milliseconds; what takes longer than
     /// a second, as a compaction may, is interrupted and fails. If another process holds the
     /// database, it takes up to ten seconds. Cancellation does not stop it. Connections stay open.
     ///
     /// Until ``resume()``, loads, saves and all other accesses throw
-    /// ``SQLitePersistenceError/suspended(path:)``. A layer then asks the server, and reports the
-    /// failure as an event. Further calls do nothing. Call it from any isolation.
+    /// ``SQLitePersistenceError/suspended(path:)``. A layer then contacts the server, and reports
+    /// the failure as an event. Further calls do nothing. Call it from any isolation.
     public func suspend() { database.suspend() }
 
     /// Continues after ``suspend()``. Never blocks.

@@ -39,7 +39,7 @@
   }
 
   extension SQLiteSystem {
-    /// Creates an empty file for its owner alone.
+    /// Creates an empty file that only its owner may read and write.
     ///
     /// - Returns: `false` if there was one.
     func create(_ path: String) throws(SQLitePersistenceError) -> Bool {
@@ -51,7 +51,7 @@
       }
     }
 
-    /// Creates a directory and those above it, and leaves an existing one unchanged. The names are
+    /// Creates a directory and its parents, and leaves an existing one unchanged. The names are
     /// synchronized, because SQLite synchronizes only the directory of its files.
     func makeDirectory(_ path: String) throws(SQLitePersistenceError) {
       try typed { () throws(FilePersistence.Failure) in try files.makeDirectory(path, synchronizes: true) }
@@ -62,12 +62,12 @@
       try typed { () throws(FilePersistence.Failure) in try files.synchronizeDirectory(path) }
     }
 
-    /// Opens a file for reading and writing, or returns `nil` if there is none.
+    /// Opens a file for reading and writing, or returns `nil` if it does not exist.
     func open(_ path: String) throws(SQLitePersistenceError) -> OpenFile? {
       try typed { () throws(FilePersistence.Failure) in try files.open(path, writes: true) }
     }
 
-    /// Returns the status of a file or of a link's target, or `nil` if there is none.
+    /// Returns the status of a file or of a link's target, or `nil` if neither exists.
     func status(_ path: String) throws(SQLitePersistenceError) -> FileStatus? {
       try typed { () throws(FilePersistence.Failure) in try files.inspect(path, followsLink: true) }
     }
@@ -76,7 +76,7 @@
       do { return try file.status() } catch { throw .file(path: error.path, code: error.code) }
     }
 
-    /// Renames a file. Nothing happens if there is none.
+    /// Renames a file. Does nothing if the file does not exist.
     func rename(_ from: String, to new: String) throws(SQLitePersistenceError) {
       do {
         try files.rename(from, to: new)
@@ -85,7 +85,7 @@
       }
     }
 
-    /// Removes a file. Nothing happens if there is none.
+    /// Removes a file. Does nothing if the file does not exist.
     func remove(_ path: String) throws(SQLitePersistenceError) {
       try typed { () throws(FilePersistence.Failure) in _ = try files.remove(path) }
     }

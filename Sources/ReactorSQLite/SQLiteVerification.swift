@@ -46,7 +46,7 @@
       }
     }
 
-    /// Runs a query. Data that SQLite cannot read ends it, and is a defect too.
+    /// Runs a query. Data that SQLite cannot read stops the verification, and is a defect too.
     private func reading(_ db: Database, _ sql: String, _ body: (Row) -> HTTPCaching.Record.Defect?) throws
       -> [HTTPCaching.Record.Defect]
     {

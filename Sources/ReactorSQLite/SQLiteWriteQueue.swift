@@ -8,8 +8,8 @@
   /// performs its operation together with the waiting ones. The others wait, and the leader then
   /// wakes the most urgent caller whose operation is left.
   ///
-  /// So the queue has no task of its own, and no caller works for others indefinitely. A caller
-  /// that is slow to run does not delay the rest, because only a running caller becomes the leader.
+  /// So the queue needs no task, and no caller works for others indefinitely. A caller that is slow
+  /// to run does not delay the rest, because only a running caller becomes the leader.
   final class SQLiteWriteQueue<Operation: Sendable>: Sendable {
     fileprivate typealias Outcome = Result<Void, any Error>
 
@@ -135,8 +135,8 @@
 
     /// Marks the queue as idle.
     ///
-    /// - Returns: The callers to resume: those whose operations were performed, with their
-    ///   outcomes, and the most urgent of the rest with `nil`.
+    /// - Returns: The callers to resume: callers whose operations were performed, with their
+    ///   outcomes, and the most urgent remaining caller with `nil`.
     fileprivate mutating func end(
       _ performed: [SQLiteWriteQueue.Waiter], _ results: [Result<Void, any Error>]
     ) -> [(CheckedContinuation<SQLiteWriteQueue.Outcome?, Never>, SQLiteWriteQueue.Outcome?)] {

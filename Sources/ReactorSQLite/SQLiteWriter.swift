@@ -58,7 +58,7 @@
     }
 
     /// Returns whether a single operation may have caused the error. A busy database would make
-    /// each of them wait in vain.
+    /// each of them wait without success.
     private static func mayBeOfOne(_ error: any Error) -> Bool { (error as? DatabaseError)?.resultCode != .SQLITE_BUSY }
 
     private func outward(_ error: any Error, _ operation: Operation) -> any Error {

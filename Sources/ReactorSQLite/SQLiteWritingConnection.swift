@@ -44,7 +44,7 @@
           try SQLiteStatement(db, "COMMIT").run()
           return value
         } catch {
-          // After some errors, SQLite has already ended the transaction.
+          // After some errors, SQLite has already rolled the transaction back.
           if db.isInsideTransaction { try? db.rollback() }
           throw error
         }

@@ -6,8 +6,8 @@
 
   @testable import ReactorSQLite
 
-  /// Three databases that are opened and used while the system fails: one that is full, behind a
-  /// link; one that is not there yet, nor its directories; and one that is damaged.
+  /// Three databases that are opened and used while the system fails: a full database, behind a
+  /// link; a missing database in missing directories; and a damaged database.
   final class FileFaultTrial {
     /// The errors that were thrown while the system failed.
     private(set) var errors: [any Error] = []

@@ -26,7 +26,7 @@
 
     @Suite struct `whichever call fails` {
       @Test(arguments: kinds.map(\.rawValue), [false, true])
-      func `what was acknowledged is there and whole, and each error is typed`(
+      func `acknowledged records are there and whole, and each error is typed`(
         _ kind: UInt32, _ persists: Bool
       ) async throws {
         let seed = Chance.seed("Faults of SQLite (\(kind), \(persists))")
@@ -72,8 +72,8 @@
     }
 
     @Suite struct `a power cut` {
-      /// In a test the program goes on; what it still has open must not change what the next start
-      /// finds.
+      /// In a test the program continues; what it still has open must not change what the next
+      /// start finds.
       @Test(arguments: 0..<16) func `ends what was open, though it is closed later`(_ seed: UInt64) async throws {
         try await withFaultyDatabase { path in
           let written = (1...2).map { WrittenRecord(number: 3, version: $0) }

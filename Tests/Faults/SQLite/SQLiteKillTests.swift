@@ -7,7 +7,7 @@
 
   @Suite struct `SQLite in a process that is killed` {
     @Test(arguments: [(WriterEngine.sqlite, 300), (.sqliteFull, 50)])
-    func `what was acknowledged is there, and nothing is torn`(_ engine: WriterEngine, _ kills: Int) async throws {
+    func `acknowledged records are there, and none is torn`(_ engine: WriterEngine, _ kills: Int) async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed SQLite persistence (\(engine))")
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
@@ -20,7 +20,7 @@
       }
     }
 
-    @Test func `others that write to the same file meanwhile go on and lose nothing`() async throws {
+    @Test func `others that write to the same file meanwhile continue and lose nothing`() async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed SQLite persistence in company")
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)

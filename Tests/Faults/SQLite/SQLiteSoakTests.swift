@@ -6,7 +6,7 @@
   import Testing
 
   @Suite struct `SQLite in the long run` {
-    /// In a process of its own: its memory is measured.
+    /// In a separate process, because its memory is measured.
     @Test func `the store stays under its limit and its slack, and memory stays flat`() async throws {
       await withTemporaryDirectory { directory in
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)

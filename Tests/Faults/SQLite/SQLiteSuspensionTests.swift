@@ -6,7 +6,7 @@
 
   /// iOS stops a process wherever it is, and ends it if it holds a lock then.
   @Suite(.timeLimit(.minutes(2))) struct `A process that is stopped after it has suspended its SQLite stores` {
-    @Test func `it holds no lock, and goes on afterwards`() async throws {
+    @Test func `it holds no lock, and continues afterwards`() async throws {
       try await withTemporaryDirectory { directory in
         let writer = try SuspendedWriter(directory.path(percentEncoded: false))
         defer { writer.end() }
@@ -27,7 +27,7 @@
       }
     }
 
-    /// Writes without waiting for a lock, and takes that of the store's files.
+    /// Writes without waiting for a lock, and takes the lock of the store's files.
     private static func write(to path: String) throws {
       var configuration = Configuration()
       configuration.busyMode = .immediateError

@@ -6,7 +6,7 @@
   final class LockHolder {
     private let queue: DatabaseQueue
 
-    /// - Parameter isExclusive: whether nobody else can read either.
+    /// - Parameter isExclusive: whether readers are locked out too.
     convenience init(_ path: String, isExclusive: Bool = false) throws {
       try self.init(
         path, mode: isExclusive ? "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")

@@ -16,7 +16,7 @@
         persistence: .sqlite(name, in: directory))
     }
 
-    @Test func `what one layer has fetched the next has from the file`() async throws {
+    @Test func `the next layer reads the records of the first from the file`() async throws {
       try await withTemporaryDirectory { directory in
         let transport = ScriptedTransport { _, _ in .json(#"{"text":"one"}"#) }
         for _ in 1...2 {

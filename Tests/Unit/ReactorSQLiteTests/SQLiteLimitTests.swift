@@ -38,7 +38,7 @@
       }
     }
 
-    @Test func `those that are long stale and unused go before all others`() async throws {
+    @Test func `long stale, unused records go before all others`() async throws {
       try await withDatabase { path in
         let persistence = try open(path, count: 8)
         try await save(["fresh for a year, and the oldest"], persistence, maxAge: 365 * Int(day))
@@ -108,7 +108,7 @@
     }
 
     @Test(arguments: [-1, 0, 900])
-    func `a record that alone is larger is an error that says so, and nothing is written`(limit: Int) async throws {
+    func `a record above the limit is an error that says so, and nothing is written`(limit: Int) async throws {
       try await withDatabase { path in
         let persistence = try open(path, limit: limit)
         let key = RecordKey.sample()

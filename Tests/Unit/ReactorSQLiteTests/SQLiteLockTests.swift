@@ -16,7 +16,7 @@
       try SQLitePersistence(path: path, system: impatient, now: { Date() })
     }
 
-    @Test func `a transaction that does not end fails writes alone, and says what to do`() async throws {
+    @Test func `a transaction that does not end fails only writes, and says what to do`() async throws {
       try await withDatabase { path in
         let persistence = try open(path)
         try await persistence.save(.sample(key), for: key)
@@ -43,7 +43,7 @@
       }
     }
 
-    @Test func `one that nobody else may read cannot be opened, and is left as it is`() async throws {
+    @Test func `a database without shared read access cannot be opened, and is left as it is`() async throws {
       try await withDatabase { path in
         try await open(path).save(.sample(key), for: key)
         let holder = try LockHolder(path, isExclusive: true)
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test func `one that is being opened for ever is an error that says so`() async throws {
+    @Test func `a database that another process opens for ever is an error that says so`() async throws {
       try await withDatabase { path in
         let persistence = try open(path)
         try await persistence.save(.sample(key), for: key)
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func `one that is opened by another is waited for`() async throws {
+    @Test func `a database that another process is opening is waited for`() async throws {
       try await withDatabase { path in
         try await open(path).save(.sample(key), for: key)
         let holder = try #require(OpeningHolder(path))

@@ -10,7 +10,7 @@
     private let time = Time()
 
     @Test(arguments: [(SQLitePersistence.Synchronization.normal, 1), (.full, 2)])
-    func `synchronous is what was asked for, in WAL mode`(
+    func `synchronous is what was requested, in WAL mode`(
       _ synchronization: SQLitePersistence.Synchronization, _ level: Int
     ) async throws {
       try await withDatabase { path in
@@ -19,7 +19,7 @@
           let names = ["synchronous", "journal_mode", "secure_delete"]
           let values = try persistence.database.manage { db in try names.map { try pragma($0, db) } }
           #expect(values == ["\(level)", "wal", "1"])
-          // And on the one that is opened later, in its place.
+          // The same holds for the database that replaces it.
           try FileManager.default.removeItem(atPath: path)
           try await persistence.save(.sample(.sample()), for: .sample())
         }

@@ -46,7 +46,7 @@
       }
     }
 
-    @Test func `the files are for their owner alone`() async throws {
+    @Test func `only the owner may read the files`() async throws {
       try await withOutbox { path in
         let storage = try SQLiteOutboxStorage(path: path)
         _ = try await storage.commit([.add(entry("one"))], in: .shared)
@@ -79,12 +79,12 @@
         #expect(try !traces("alice").isEmpty)
         try await storage.removeAll(in: "alice-scope")
         #expect(try traces("alice") == [] && !traces("robert").isEmpty)
-        // So does one that keeps an entry.
+        // So does a removal that keeps an entry.
         let kept = entry("kept")
         _ = try await storage.commit([.add(kept)], in: "robert-scope")
         try await storage.removeAll(in: "robert-scope", keeping: [kept.id])
         #expect(try await storage.contents(of: "robert-scope").entries.map(\.bytes) == [kept.bytes])
-        // The name of the scope is that of the entry which is kept.
+        // The scope's name belongs to the kept entry.
         #expect(try traces("robert-1 ") == [] && traces("robert-id") == [])
         try await storage.removeAll(in: nil)
         #expect(try traces("robert") == [])
@@ -132,12 +132,12 @@
         await #expect(throws: duplicate) { try await storage.commit([.add(entries[0])], in: .shared) }
         _ = try await storage.commit(entries.dropFirst().map { .add($0) }, in: .shared)
         await #expect(throws: duplicate) { try await storage.commit([.add(entries[0])], in: .shared) }
-        // Another scope has room of its own.
+        // Another scope has separate room.
         _ = try await storage.commit([.add(entries[0])], in: Scope("another"))
       }
     }
 
-    @Test func `of the ids that servers gave, the latest thousand stay, and those that entries hold`() async throws {
+    @Test func `the latest thousand ids stay, and the ids that entries have`() async throws {
       try await withOutbox { path in
         let storage = try SQLiteOutboxStorage(path: path)
         let held = TemporaryID()
@@ -234,7 +234,7 @@
       }
     }
 
-    @Test func `a commit that finds the damage goes on`() async throws {
+    @Test func `a commit that finds the damage continues`() async throws {
       try await withOutbox { path in
         _ = try await fill(path)
         let storage = try open(path)
@@ -270,7 +270,7 @@
       }
     }
 
-    @Test func `one that another process holds is an error, and works afterwards`() async throws {
+    @Test func `a database that another process holds is an error, and works afterwards`() async throws {
       try await withOutbox { path in
         let storage = try SQLiteOutboxStorage(path: path, system: SQLiteSystem(lockWait: .zero), now: { Date() })
         let first = entry("one")
@@ -295,7 +295,7 @@
       }
     }
 
-    @Test func `one that somebody removes is begun anew`() async throws {
+    @Test func `a database that was deleted is created again`() async throws {
       try await withOutbox { path in
         let storage = try open(path)
         _ = try await storage.commit([.add(entry("one"))], in: .shared)

@@ -27,7 +27,7 @@
       }
     }
 
-    @Test func `what one has saved, another on the same file loads at once`() async throws {
+    @Test func `a record of one instance is loaded by another on the same file at once`() async throws {
       try await withTemporaryDirectory { directory in
         let path = directory.appending(path: "records.sqlite").path()
         let (one, other) = (try SQLitePersistence(path: path), try SQLitePersistence(path: path))
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test func `the files and the directories are for their owner alone`() async throws {
+    @Test func `only the owner may read the files and directories`() async throws {
       try await withTemporaryDirectory { directory in
         let folder = directory.appending(path: "a/b")
         let persistence = try SQLitePersistence(path: folder.appending(path: "records.sqlite").path())

@@ -61,7 +61,7 @@
       }
     }
 
-    @Test func `every file is the owner's alone, whatever it was`() async throws {
+    @Test func `only the owner may read any file, whatever its permissions were`() async throws {
       try await withDatabase { path in
         let directory = URL(filePath: (path as NSString).deletingLastPathComponent)
         let key = RecordKey.sample()

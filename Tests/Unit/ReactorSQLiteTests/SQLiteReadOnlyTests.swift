@@ -71,7 +71,7 @@
       }
     }
 
-    @Test func `that has none is an error`() async throws {
+    @Test func `a missing database on a read-only disk is an error`() async throws {
       try await withTemporaryDirectory { directory in
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let path = directory.appending(path: "records.sqlite").path()

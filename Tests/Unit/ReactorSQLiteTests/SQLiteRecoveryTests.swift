@@ -123,7 +123,7 @@
     }
 
     @Test(arguments: later)
-    func `is set aside when a save finds it, which goes on`(_ damage: Damage) async throws {
+    func `is set aside when a save finds it, which continues`(_ damage: Damage) async throws {
       try await withDatabase { path in
         try await fill(path)
         let persistence = try open(path)
@@ -135,7 +135,7 @@
       }
     }
 
-    @Test func `a list and a removal go on too, and verify tells it`() async throws {
+    @Test func `a list and a removal continue too, and verify tells it`() async throws {
       try await withDatabase { path in
         try await fill(path)
         let persistence = try open(path)
@@ -180,7 +180,7 @@
       """
     }
 
-    @Test func `a log that is overwritten loses what was in it alone`() async throws {
+    @Test func `an overwritten log loses only its own contents`() async throws {
       try await withDatabase { path in
         let persistence = try open(path)
         try await persistence.save(.sample(key), for: key)
@@ -197,7 +197,7 @@
       }
     }
 
-    @Test func `two of those that were set aside are kept, the newest`() async throws {
+    @Test func `the two newest databases that were set aside are kept`() async throws {
       try await withDatabase { path in
         _ = try open(path)
         for _ in 0..<12 {
@@ -300,7 +300,7 @@
     }
 
     #if os(Linux)
-      @Test func `a directory in which nobody can make a file is an error`() {
+      @Test func `a directory where files cannot be created is an error`() {
         #expect(throws: SQLitePersistenceError.self) { try open("/proc/self/records.sqlite") }
       }
     #endif

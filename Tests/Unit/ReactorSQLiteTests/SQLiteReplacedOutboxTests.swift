@@ -42,7 +42,7 @@
 
   @Suite("A database that is removed under a running program", .timeLimit(.minutes(1)))
   struct SQLiteReplacedOutboxTests {
-    @Test func `what waits when the database is deleted is saved again, and sent in order, once`() async throws {
+    @Test func `waiting entries are saved again when the database is deleted, and sent in order, once`() async throws {
       try await withOutbox { path in
         let program = try Program(path)
         try await program.layer.outbox.reload()
@@ -64,7 +64,7 @@
       }
     }
 
-    @Test func `what another process removes with everything does not come back`() async throws {
+    @Test func `entries that another process removes do not come back`() async throws {
       try await withOutbox { path in
         let program = try Program(path)
         try await program.layer.outbox.reload()

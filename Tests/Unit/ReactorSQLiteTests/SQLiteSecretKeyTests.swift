@@ -7,7 +7,7 @@
   @testable import ReactorSQLite
 
   @Suite("A database's secret key") struct SQLiteSecretKeyTests {
-    @Test func `is made with the database, one for all who open it at once`() async throws {
+    @Test func `a database's secret key is made with the database, one for all who open it at once`() async throws {
       try await withDatabase { path in
         let keys = try await withThrowingTaskGroup(of: RecordKey.SecretKey?.self) { group in
           for _ in 0..<8 { group.addTask { try SQLitePersistence(path: path).secretKey() } }
@@ -18,14 +18,14 @@
       }
     }
 
-    @Test func `is another in another database`() async throws {
+    @Test func `a database's secret key is another in another database`() async throws {
       try await withTemporaryDirectory { directory in
         let keys = try ["a", "b"].map { try SQLitePersistence(path: directory.appending(path: $0).path()).secretKey() }
         #expect(keys[0] != keys[1])
       }
     }
 
-    @Test func `comes to a database of the first release`() async throws {
+    @Test func `a database's secret key comes to a database of the first release`() async throws {
       try await withDatabase { path in
         try makeFirstVersion(path, [.sample()])
         let key = try SQLitePersistence(path: path).secretKey()
@@ -34,7 +34,7 @@
       }
     }
 
-    @Test func `outlives removeAll and compact`() async throws {
+    @Test func `a database's secret key outlives removeAll and compact`() async throws {
       try await withDatabase { path in
         let persistence = try SQLitePersistence(path: path)
         let key = persistence.secretKey()
@@ -45,7 +45,7 @@
       }
     }
 
-    @Test func `is another when the database was set aside`() async throws {
+    @Test func `a database's secret key is another when the database was set aside`() async throws {
       try await withDatabase { path in
         let key = try SQLitePersistence(path: path).secretKey()
         try Data("Dear diary\n".utf8).write(to: URL(filePath: path))
@@ -55,7 +55,7 @@
     }
 
     @Test(arguments: ["DELETE FROM reactor_secret_key", "UPDATE reactor_secret_key SET bytes = 'short'"])
-    func `is none where somebody else has changed it, and records are kept`(_ statement: String) async throws {
+    func `a database whose key was changed has no key, and its records are kept`(_ statement: String) async throws {
       try await withDatabase { path in
         try await SQLitePersistence(path: path).save(.sample(.sample()), for: .sample())
         try change(path, statement)

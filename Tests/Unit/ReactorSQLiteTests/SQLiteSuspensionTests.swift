@@ -119,7 +119,7 @@
       }
     }
 
-    /// Runs what blocks on a thread of its own.
+    /// Runs blocking code on a separate thread.
     private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
       await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: body()) }

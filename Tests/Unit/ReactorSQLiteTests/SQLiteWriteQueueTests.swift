@@ -25,7 +25,7 @@
       }
     }
 
-    @Test func `those that come at once, or while others are performed, are performed together`()
+    @Test func `saves that arrive at once, or during others, are performed together`()
       async throws
     {
       let script = Script()
@@ -48,7 +48,7 @@
       #expect(queue.waiterCount == 0)
     }
 
-    @Test func `a batch has a limit, and nobody leads twice`() async throws {
+    @Test func `a batch has a limit, and no caller leads twice`() async throws {
       let script = Script()
       let queue = SQLiteWriteQueue<Int>(limit: 3, weight: { $0 == 5 ? 100 : 1 }, perform: { script.perform($0) })
       let tasks = (0..<9).map { operation in
@@ -59,7 +59,7 @@
       for task in tasks { try await task.value }
     }
 
-    @Test func `what comes while others are performed is the next batch`() async throws {
+    @Test func `saves that arrive while others are performed are the next batch`() async throws {
       let script = Script()
       let late = Mutex<[Task<Void, any Error>]>([])
       let queue = SQLiteWriteQueue<Int>(limit: 1_000, weight: { _ in 1 }, perform: { script.perform($0) })
@@ -78,7 +78,7 @@
       for task in late.withLock({ $0 }) { try await task.value }
     }
 
-    @Test func `one that is slow to run holds up nobody, and is performed with the others`() async throws {
+    @Test func `a caller that is slow to run blocks no other, and its save is performed`() async throws {
       let script = Script()
       let queue = SQLiteWriteQueue<Int>(limit: 1_000, weight: { _ in 1 }, perform: { script.perform($0) })
       let slow = Task(executorPreference: script.executor, priority: .background) { try await queue.run(1) }
@@ -94,7 +94,7 @@
       #expect(queue.waiterCount == 0)
     }
 
-    @Test func `one that was woken and is slow to run holds up nobody`() async throws {
+    @Test func `a woken caller that is slow to run blocks no other`() async throws {
       let script = Script()
       let queue = SQLiteWriteQueue<Int>(limit: 1, weight: { _ in 1 }, perform: { script.perform($0) })
       let other = ManualExecutor()
@@ -110,7 +110,7 @@
       }
       let first = Task(executorPreference: script.executor) { try await queue.run(1) }
       script.executor.runAll()
-      // The urgent one of those that wait is woken; before it runs, another comes.
+      // The most urgent waiter is woken; before it runs, another comes.
       let newcomer = Task(executorPreference: script.executor) { try await queue.run(4) }
       script.executor.runAll()
       #expect(script.batches.withLock { $0 } == [[1], [4]])
@@ -121,7 +121,7 @@
       for task in [first, newcomer] + late.withLock({ $0 }) { try await task.value }
     }
 
-    @Test func `what need not be done now is left where somebody is at work`() async throws {
+    @Test func `work that can wait is left if another caller is at work`() async throws {
       let batches = Mutex<[[Int]]>([])
       let inner = Mutex<SQLiteWriteQueue<Int>?>(nil)
       let queue = SQLiteWriteQueue<Int>(limit: 9, weight: { _ in 1 }) { operations in
@@ -153,7 +153,7 @@
       }
     }
 
-    @Test func `one that fails does not fail the others`() async throws {
+    @Test func `a save that fails does not fail the others`() async throws {
       try await withDatabase { path in
         let persistence = try SQLitePersistence(path: path)
         try change(
@@ -190,7 +190,7 @@
       jobs.withLock { $0.append(job) }
     }
 
-    /// Returns when none is left.
+    /// Returns when no job is left.
     func runAll() { run(.max) }
 
     func run(_ limit: Int) {
