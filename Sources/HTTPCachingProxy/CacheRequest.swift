@@ -9,7 +9,7 @@ public import HTTPTypes
 public struct CacheRequest: Sendable {
   /// The request to send: the client's request, with the stored validators if there are any.
   public let request: HTTPRequest
-  /// The error of the persistence during the look-up; `nil` if there was none. After an error, the
+  /// The error of the persistence during the look-up; `nil` if it succeeded. After an error, the
   /// request is sent as if nothing were stored.
   public let failure: (any Error)?
   let client: HTTPRequest
@@ -55,8 +55,8 @@ public struct CacheRequest: Sendable {
 /// answer the others from its response once that is stored.
 extension CacheRequest {
   /// A Boolean value that indicates whether the response to an equal request may answer this one:
-  /// it is a GET of a whole response, or a QUERY that may be stored, and does not itself ask for
-  /// the server.
+  /// it is a GET of a whole response, or a QUERY that may be stored, and does not itself demand the
+  /// server.
   public var acceptsCollapsing: Bool {
     let wishes = RequestCacheControl(client.headerFields)
     return (client.method == .get || key.method == .query) && !client.headerFields.contains(.range) && !wishes.isNoCache
@@ -67,7 +67,7 @@ extension CacheRequest {
   /// A Boolean value that indicates whether equal requests may wait for the response to this one.
   ///
   /// It is `false` for a request that is sent with the client's own conditions or expectations: a
-  /// 304, 412 or 417 to it answers that client alone.
+  /// 304, 412 or 417 to it answers only that client.
   public var leadsCollapsing: Bool { acceptsCollapsing && !UnkeyedInput.isPresent(in: ownFields) }
 
   /// Returns whether the response may replace the current record: nothing newer was stored,
@@ -87,10 +87,11 @@ extension CacheRequest {
     guard current.localModel == nil else { return true }
     if let found, found.isSameExchange(as: current) { return found.invalidatedAt == current.invalidatedAt }
     guard current.invalidatedAt == nil, current.receivedAt <= new.receivedAt else { return false }
-    // Two exchanges crossed. What was confirmed is not what came since, unless it has its tag.
+    // Two exchanges crossed. The confirmed response is not the one stored since, unless their tags
+    // match.
     if isConfirmation { return current.fields.contains(.eTag) && current.fields[.eTag] == new.fields[.eTag] }
-    // The most recent counts, by the server's clock (RFC 9111 §4), or else the one that was asked
-    // for last.
+    // The most recent counts, by the server's clock (RFC 9111 §4), or else the response that was
+    // requested last.
     if let date = new.date(.date), let other = current.date(.date), date != other { return date > other }
     return current.requestedAt <= new.requestedAt
   }

@@ -41,7 +41,7 @@ public struct CacheResponse: Sendable {
   }
   /// ``retry``, out of line: nearly no response has one.
   var again: [CacheRequest] = []
-  /// The error of the persistence; `nil` if there was none. The response is complete nevertheless.
+  /// The error of the persistence; `nil` if it succeeded. The response is complete even then.
   public var failure: (any Error)?
   /// The handling of the request, as `Cache-Status` describes it. The cache does not add that field
   /// to ``response``: ``CacheStatus/append(to:name:)`` does.

@@ -10,13 +10,13 @@ public struct CacheStatus: Sendable, Hashable {
   public enum ForwardReason: String, Sendable, Hashable {
     /// The cache was not consulted.
     case bypass
-    /// The request's method is one that only the server answers.
+    /// Only the server can answer this method.
     case method
     /// Nothing is stored for the URL.
     case uriMiss = "uri-miss"
     /// Responses are stored for the URL, but none for the request's fields that they vary on.
     case varyMiss = "vary-miss"
-    /// A response is stored that cannot be used, for a reason that has no name of its own.
+    /// A response is stored that cannot be used, for a reason without a name in this list.
     case miss
     /// A fresh response is stored, and the request's own fields do not permit its use.
     case request
@@ -34,8 +34,8 @@ public struct CacheStatus: Sendable, Hashable {
   public var forwardStatus: Int?
   /// A Boolean value that indicates whether the cache stored the response.
   public var isStored = false
-  /// A Boolean value that indicates whether the request waited for the response to another one, and
-  /// was not sent itself (RFC 9211 §2.6).
+  /// A Boolean value that indicates whether the request waited for another request's response
+  /// instead of being sent (RFC 9211 §2.6).
   public var isCollapsed = false
   /// More about the handling, in the cache's own words; `nil` for nothing (RFC 9211 §2.8).
   public var detail: String?
@@ -53,7 +53,7 @@ public struct CacheStatus: Sendable, Hashable {
   /// - Parameter detail: The cause, in the cache's own words.
   public init(detail: String) { self.detail = detail }
 
-  /// Adds the description to `Cache-Status`, after those of the caches nearer to the server
+  /// Adds the description to `Cache-Status`, after the descriptions of caches nearer to the server
   /// (RFC 9211 §2).
   ///
   /// - Parameters:

@@ -3,22 +3,23 @@ package import HTTPTypes
 /// A store of records that other processes share, between the persistence of a cache and the
 /// server.
 ///
-/// A tier never fails a request: where it cannot answer, the cache goes on without it.
+/// A tier never fails a request: where it cannot answer, the cache continues without it.
 package protocol CacheTier: Sendable {
-  /// Returns a Boolean value that indicates whether a stored record may be used without a look at
-  /// the tier.
+  /// Returns a Boolean value that indicates whether a stored record may be used without a look-up
+  /// in the tier.
   func vouches(for key: RecordKey, _ head: Record.Head) -> Bool
 
-  /// Returns `true` if a fresh response is to be refreshed now, while it is used: it is near the
-  /// end of its freshness.
+  /// Returns `true` if a fresh response is to be refreshed now, while it is used, because it
+  /// expires soon.
   func refreshesEarly(_ head: Record.Head, of key: RecordKey, _ status: CopyStatus) -> Bool
 
-  /// Returns a Boolean value that indicates whether every change of a key's response by others was
-  /// told since its latest look.
+  /// Returns a Boolean value that indicates whether a message about every change of a key's
+  /// response has arrived since it was last compared.
   func follows(_ key: RecordKey) -> Bool
 
-  /// Ends the trust in what others may have changed unheard, if its time is over. It comes before a
-  /// use that does not ask the tier: no timer has fired in a process that was stopped.
+  /// Stops trusting copies that others may have changed unnoticed, once the time for that is over.
+  /// It comes before a use that does not ask the tier: no timer has fired in a process that was
+  /// stopped.
   func advance()
 
   /// Calls `body` for each change by others, until the token is released. It is called on the
@@ -42,7 +43,7 @@ package protocol CacheTier: Sendable {
 /// The responses that others have changed.
 package enum CacheTierChange: Sendable, Hashable {
   case keys(Set<RecordKey>)
-  /// Any of them may be out of date: changes were not heard for a while.
+  /// Any of them may be out of date, because messages were missed for a while.
   case all
 }
 
@@ -58,7 +59,7 @@ package protocol CacheTierLook: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - asksAlone: `false` to ask at all events, without holding others up.
-  ///   - mayWait: `true` to wait where another process asks already.
+  ///   - mayWait: `true` to wait if another process has sent the request already.
   func begin(asksAlone: Bool, mayWait: Bool) async -> CacheTierBeginning
 }
 
@@ -73,22 +74,22 @@ package enum CacheTierFinding: Sendable {
 }
 
 package enum CacheTierBeginning: Sendable {
-  /// Ask, and tell the ticket what comes of it.
+  /// Send the request, and report its outcome to the ticket.
   case ask(any CacheTicket)
   /// Look again: this much later, something has changed.
   case again(after: Duration)
-  /// Another process asks, and this request does not wait.
+  /// Another process sends the request, and this one does not wait for it.
   case held
   /// The request of another process has failed a moment ago.
   case failed
 }
 
-/// The right to share the response to a request. A ticket that is released without an end is given
-/// up.
+/// The right to share the response to a request. A ticket that is released without an outcome is
+/// abandoned.
 package protocol CacheTicket: AnyObject, Sendable {
   /// Shares a response that was stored.
   ///
-  /// - Parameter isConfirmation: `true` if the body is that of the record which was validated.
+  /// - Parameter isConfirmation: `true` if the body comes from the record that was validated.
   func keep(_ record: Record, isConfirmation: Bool)
   /// The server's response cannot be shared.
   func pass()

@@ -3,28 +3,29 @@ import Synchronization
 
 /// The requests of a cache that are under way, each with the changes that have overtaken it.
 ///
-/// A change marks stale what is stored (RFC 9111 §4.4). Where nothing is stored, it would leave no
-/// trace, and an answer from before it would count as fresh. The table holds one entry for each
+/// A change marks stored responses stale (RFC 9111 §4.4). Where nothing is stored, it would leave
+/// no trace, and an answer from before it would count as fresh. The table holds one entry for each
 /// request under way.
 final class ExchangesUnderWay: Sendable {
   fileprivate struct Entry {
     let scope: Scope
     var isOvertaken = false
-    /// The groups that were invalidated since (RFC 9875). Those of the response are not known yet.
+    /// The groups that were invalidated since (RFC 9875). The groups of the response are not known
+    /// yet.
     var groups: Set<String> = []
   }
 
   /// The entries by URL, and by the exchange.
   private let entries = Mutex<[String: [ObjectIdentifier: Entry]]>([:])
 
-  /// Notes a request, until the exchange is released.
+  /// Records a request, until the exchange is released.
   func begin(_ key: RecordKey) -> ExchangeUnderWay {
     let exchange = ExchangeUnderWay(key.url, self)
     entries.withLock { $0[exchange.url, default: [:]][ObjectIdentifier(exchange)] = Entry(scope: key.scope) }
     return exchange
   }
 
-  /// Notes a change of URLs, spelled as in `RecordKey.url`.
+  /// Records a change of URLs, spelled as in `RecordKey.url`.
   ///
   /// - Parameter scope: The scope of the requests that it overtakes. Default: `nil`, every scope.
   func overtake(urls: Set<String>, in scope: Scope? = nil) {
@@ -33,14 +34,14 @@ final class ExchangesUnderWay: Sendable {
     }
   }
 
-  /// Notes that everything of a scope was removed; with `nil`, everything.
+  /// Records that everything of a scope was removed; with `nil`, everything.
   func overtakeAll(in scope: Scope?) {
     entries.withLock { entries in
       for url in entries.keys { Self.overtake(&entries[url], in: scope) }
     }
   }
 
-  /// Notes a change of all responses of these groups, of one origin.
+  /// Records a change of all responses of these groups, of one origin.
   func overtake(groups: Set<String>, of origin: WebOrigin?) {
     entries.withLock { entries in
       for url in entries.keys where URL(string: url).flatMap(WebOrigin.init) == origin {
@@ -69,7 +70,7 @@ final class ExchangesUnderWay: Sendable {
   var count: Int { entries.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 }
 
-/// One request under way. It ends when the last copy of its ``CacheRequest`` is released.
+/// One request under way. It is finished when the last copy of its ``CacheRequest`` is released.
 final class ExchangeUnderWay: Sendable {
   fileprivate let url: String
   private let table: ExchangesUnderWay

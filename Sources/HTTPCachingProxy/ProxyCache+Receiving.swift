@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTPTypes
 
-/// The effect of a server's response on what is stored, and the client's response.
+/// The effect of a server's response on stored responses, and the client's response.
 extension ProxyCache {
   /// Stores, updates or invalidates records by the server's response, and returns the client's
   /// response.
@@ -12,20 +12,20 @@ extension ProxyCache {
   ///
   /// A 500, 502, 503 or 504 is replaced by the stored response where `stale-if-error` allows that
   /// (RFC 5861 §4). An unsafe request that succeeded makes its URLs stale in every scope
-  /// (RFC 9111 §4.4). An answer to one client alone changes nothing: one that may not be stored for
-  /// the sake of its client, or that fields of the request have caused. The method never throws:
-  /// ``CacheResponse/failure`` holds an error of the persistence.
+  /// (RFC 9111 §4.4). A response meant for one client changes nothing: it may not be stored because
+  /// it is private to its client, or unkeyed fields of the request have caused it. The method never
+  /// throws: ``CacheResponse/failure`` holds an error of the persistence.
   ///
   /// Where ``CacheResponse/retry`` is not `nil`, the server has not answered the request yet: send
   /// that request, and pass its response to this method.
   ///
   /// - Parameters:
   ///   - response: The server's response, unchanged.
-  ///   - body: The whole body of the response; `nil` for one that is too large to hold, and that
-  ///     you pass on as it arrives. It is not stored, and all else is done. The answer has
-  ///     `response` itself, unless it is a stale one in its place.
+  ///   - body: The whole body of the response; `nil` if the body is too large to hold and you
+  ///     forward it as it arrives. Such a response is not stored, and everything else is done. The
+  ///     result has `response` itself, unless a stale response replaces it.
   ///   - exchange: The request that was sent, from ``plan(for:scope:at:)``.
-  ///   - now: The present time of the wall clock, when the response is complete.
+  ///   - now: The current time of the wall clock, when the response is complete.
   public func receive(
     _ response: HTTPResponse, body: Data?, for exchange: CacheRequest, at now: Date
   ) async -> CacheResponse {
@@ -80,8 +80,8 @@ extension ProxyCache {
     return answer
   }
 
-  /// Returns the client's request as it came, to be sent once more: the server's answer to the
-  /// stored validators is none to the client.
+  /// Returns the client's request as it came, to be sent once more: the server has answered the
+  /// stored validators, not the client's request.
   private func withoutValidators(_ exchange: CacheRequest, at now: Date) -> CacheRequest {
     CacheRequest(
       request: exchange.client, failure: exchange.failure, client: exchange.client, key: exchange.key,
@@ -122,8 +122,8 @@ extension ProxyCache {
   }
 
   /// Updates the stored response if a response to HEAD confirms it, and marks it stale if it shows
-  /// another one (RFC 9111 §4.3.5). A response without validators confirms nothing: a body of the
-  /// same length may be another.
+  /// a different one (RFC 9111 §4.3.5). A response without validators confirms nothing: a body of
+  /// the same length may be another.
   private func receiveHead(_ head: Record.Head, _ exchange: CacheRequest, _ now: Date) async throws {
     guard head.status == .ok, let stored = exchange.stored, stored.head.status == .ok else { return }
     let length = head.fields[.contentLength]
@@ -152,7 +152,7 @@ extension ProxyCache {
     let urls = Set(changed.map(\.url))
     let groups = CacheGroups.invalidated(by: response, to: method)
     let origin = URL(string: exchange.key.url)
-    // Before anything is marked stale: what is not stored yet is then not stored later.
+    // Done before anything is marked stale, so that responses in flight are not stored later.
     underWay.overtake(urls: urls)
     if let origin, !groups.isEmpty { underWay.overtake(groups: groups, of: WebOrigin(origin)) }
     let rest = underWay.begin(exchange.key)
@@ -160,8 +160,7 @@ extension ProxyCache {
     await tier?.fence(urls, in: exchange.key.scope, removes: false)
     for key in changed {
       var keys = Set([key])
-      // A change by one user affects every scope. After a record that cannot be read, the loop goes
-      // on.
+      // A change by one user affects every scope. The loop continues after an unreadable record.
       do { keys.formUnion(try await records.keys(of: key.url, in: nil)) } catch { failure = error }
       for key in keys {
         do { try await records.invalidate(key, at: now) } catch { failure = error }
@@ -224,7 +223,7 @@ extension ProxyCache {
       return false
     }
     try await records.save(record, for: exchange.key)
-    // A change that came since has marked stale what it found, perhaps before this was saved.
+    // A later change has marked the stored response stale, perhaps before this one was saved.
     guard !exchange.isOvertaken(groups: record.head.groups) else {
       try await records.forget(exchange.key, for: fields)
       return false

@@ -27,7 +27,7 @@ extension ProxyCache {
   ///     QUERY without it, without `Content-Type`, or with more than `HTTPCache.largestQueryBody`
   ///     is not stored.
   ///   - scope: The owner of the records. Default: `Scope.shared`.
-  ///   - now: The present time of the wall clock.
+  ///   - now: The current time of the wall clock.
   public func plan(
     for request: HTTPRequest, body: Data? = nil, scope: Scope = .shared, at now: Date
   ) async -> Plan {
@@ -44,7 +44,7 @@ extension ProxyCache {
     return await plan(for: request, key, found, through: tier, look, at: now)
   }
 
-  /// Returns `true` if a response may leave the process: it is no user's, and its URL has no
+  /// Returns `true` if a response may leave the process: it belongs to no user, and its URL has no
   /// secret.
   private func mayShare(_ key: RecordKey, _ request: HTTPFields) -> Bool {
     guard !SecretQuery.hasSecret(key.url, names: secretQueryItems) else { return false }
@@ -116,13 +116,13 @@ extension ProxyCache {
   ///
   /// - Parameters:
   ///   - exchange: The request that failed, from ``plan(for:scope:at:)``.
-  ///   - now: The present time of the wall clock.
+  ///   - now: The current time of the wall clock.
   ///   - always: Pass `true` to allow any stale response that the server does not forbid
   ///     (RFC 9111 §4.2.4). By default, the server or the client must allow it with
   ///     `stale-if-error` (RFC 5861 §4).
   ///   - wasSent: Pass `false` if the request was not sent, because the server is known to fail.
   ///     ``CacheStatus`` then describes a hit (RFC 9211 §2.1). Default: `true`.
-  /// - Returns: The response, or `nil` where none is stored or its use is not allowed.
+  /// - Returns: The response, or `nil` if no response is stored or its use is not allowed.
   public func staleAnswer(
     for exchange: CacheRequest, at now: Date, always: Bool = false, wasSent: Bool = true
   ) -> CacheResponse? {
@@ -193,8 +193,8 @@ extension ProxyCache {
     [.get, .head].contains(request.method) || key.method == .query
   }
 
-  /// Returns the key of a request. That of a QUERY has its content and the fields that say what it
-  /// means (RFC 10008 §2.7).
+  /// Returns the key of a request. The key of a QUERY includes its content and the fields that
+  /// describe it (RFC 10008 §2.7).
   private func key(of request: HTTPRequest, _ body: Data?, in scope: Scope) -> RecordKey {
     guard request.method == .query, request.headerFields.contains(.contentType), let body,
       body.count <= HTTPCache.largestQueryBody

@@ -8,9 +8,9 @@ extension ProxyCache {
     _ look: any CacheTierLook, at start: Date
   ) async -> Plan {
     var (found, now) = (local, start)
-    // What a response must find unchanged on disk.
+    // The record that must be unchanged on disk when the response is stored.
     var saved = local.record?.head
-    // One that is near its end is compared first: another process may have refreshed it.
+    // A response that expires soon is compared first: another process may have refreshed it.
     let isDue = local.record.map { refreshesEarly($0.head, key, tier, at: start) } ?? false
     // If it is stale, another process may have asked since.
     if !isDue, let record = found.record, tier.vouches(for: key, record.head),
@@ -94,8 +94,8 @@ extension ProxyCache {
   /// not stored was overtaken by a change, or the persistence failed: the next response may be
   /// storable.
   ///
-  /// If the client's own conditions were sent, the ticket is given up: other processes would get
-  /// another response.
+  /// If the client's own conditions were sent, the ticket is abandoned, since other processes would
+  /// get a different response.
   func share(
     _ record: Record, of exchange: CacheRequest, _ effect: StorageEffect, isStored: Bool, isConfirmation: Bool = false
   ) {

@@ -35,7 +35,8 @@ public struct ProxyCache: Sendable {
   /// - Parameters:
   ///   - persistence: The store of the records. With `nil`, the cache stores nothing.
   ///   - rules: The rules by which the cache stores and uses responses. Default: those of a private
-  ///     cache. A store has one set of rules: what a private cache has stored may be one user's.
+  ///     cache. A store has one set of rules: a private cache may have stored responses of a single
+  ///     user.
   ///   - keepsCookies: A Boolean value that indicates whether `Set-Cookie` is stored with a
   ///     response. Only a proxy of a single user should set it; a shared cache never stores it.
   ///     Default: `false`.
@@ -85,8 +86,8 @@ public struct ProxyCache: Sendable {
   /// A variant that cannot be read is removed, and the others are still marked.
   ///
   /// - Parameters:
-  ///   - key: The key of the record. Nothing happens where none is stored.
-  ///   - date: The present time of the wall clock, from which `stale-if-error` counts. The record
+  ///   - key: The key of the record. Does nothing if no record is stored under it.
+  ///   - date: The current time of the wall clock, from which `stale-if-error` counts. The record
   ///     stays stale even if that clock is set back later.
   /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {

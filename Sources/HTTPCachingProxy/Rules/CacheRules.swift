@@ -1,13 +1,13 @@
 public import HTTPTypes
 
-/// The rules by which a cache stores and uses responses: those for one user, or those for several
-/// (RFC 9111 §1).
+/// The rules by which a cache stores and uses responses: for one user, or for several (RFC 9111
+/// §1).
 ///
 /// ```swift
 /// let cache = ProxyCache(persistence: persistence, rules: .shared())
 /// ```
 public enum CacheRules: Sendable, Hashable {
-  /// The rules of a private cache: all its requests are those of one user, or of one service.
+  /// The rules of a private cache: all its requests come from one user or one service.
   case `private`
   /// The rules of a shared cache, which answers several users with one stored response.
   ///
@@ -30,7 +30,7 @@ extension CacheRules {
   /// RFC 9213).
   func control(of fields: HTTPFields) -> CacheControl {
     guard case .shared(let targets) = self else { return CacheControl(fields) }
-    // Empty counts as missing, and so does what is no dictionary (RFC 9213 §2.2).
+    // Empty counts as missing, and so does a field that is not a dictionary (RFC 9213 §2.2).
     let targeted = targets.lazy.compactMap { StructuredField.dictionary(fields, $0) }.first { !$0.isEmpty }
     var control = targeted.map(CacheControl.init) ?? CacheControl(fields)
     control.isTargeted = targeted != nil

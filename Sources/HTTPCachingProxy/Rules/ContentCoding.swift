@@ -1,11 +1,12 @@
 import HTTPTypes
 
-/// The codings of a stored response, beside those that a client accepts (RFC 9110 §8.4.1, §12.5.3).
+/// The codings of a stored response, compared with the codings that a client accepts (RFC 9110
+/// §8.4.1, §12.5.3).
 enum ContentCoding {
   /// Returns whether a client accepts a stored response by its `Content-Encoding`.
   ///
-  /// A request without `Accept-Encoding` accepts every coding. A name that is not registered is no
-  /// coding: some servers send such a name with bytes that are not coded.
+  /// A request without `Accept-Encoding` accepts every coding. An unregistered name does not count
+  /// as a coding, since some servers send such a name with uncoded bytes.
   static func isAcceptable(_ stored: HTTPFields, to request: HTTPFields) -> Bool {
     guard stored.contains(.contentEncoding), request.contains(.acceptEncoding) else { return true }
     var accepted: [String: Bool] = [:]

@@ -2,7 +2,8 @@ import Foundation
 import HTTPTypes
 
 extension Record.Head {
-  /// Returns the status of the response by its own fields alone, or `nil` if it must not be stored.
+  /// Returns the status of the response from only its own fields, or `nil` if it must not be
+  /// stored.
   func copyStatus(at now: Date, by rules: CacheRules = .private) -> CopyStatus? {
     let control = rules.control(of: fields)
     var freshness = Freshness(self, control)

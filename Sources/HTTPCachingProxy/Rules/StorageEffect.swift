@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The effect of a server's response on what is stored for its request (RFC 9111 §3, §4).
+/// The effect of a server's response on the stored response for its request (RFC 9111 §3, §4).
 enum StorageEffect: Hashable, Sendable {
   /// The response is stored, in place of an older one.
   case store
@@ -18,7 +18,7 @@ extension Record.Head {
   ///   - request: The fields of the request, without validators of the cache.
   ///   - setsCookies: A Boolean value that indicates whether the response had `Set-Cookie`, which a
   ///     head does not hold. Default: `false`.
-  ///   - rules: The rules of the cache. Default: those of a private cache.
+  ///   - rules: The rules of the cache. Default: the rules of a private cache.
   func effect(of request: HTTPFields, setsCookies: Bool = false, by rules: CacheRules = .private) -> StorageEffect {
     let control = rules.control(of: fields)
     guard !answersOneClient(request, setsCookies: setsCookies, control, by: rules) else { return .keep }
@@ -45,7 +45,7 @@ extension Record.Head {
       return true
     }
     let isError = status.kind == .clientError || status.kind == .serverError
-    // In a shared cache, a user's mistake is no other's (§3.5).
+    // In a shared cache, one user's mistake must not affect others (§3.5).
     let isAuthorized = rules.isShared && request.contains(.authorization)
     if isError, isAuthorized || UnkeyedInput.isPresent(in: request) { return true }
     return (isAuthorized && !control.allowsAuthorization)

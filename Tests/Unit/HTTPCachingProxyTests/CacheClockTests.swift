@@ -78,7 +78,7 @@ private struct CachedServer {
     #expect(answer.source == .network && answer.body == "2")
   }
 
-  @Test func `sees an invalidation of what was stale already`() async throws {
+  @Test func `a proxy's cache, whose clock is set, sees an invalidation of what was stale already`() async throws {
     var server = CachedServer()
     _ = await server.request("/a")
     _ = await server.request(.put, "/a")
@@ -128,7 +128,7 @@ private struct CachedServer {
 /// word, and what may be stored is.
 @Suite struct `A proxy's cache beside a model` {
   @Test(arguments: 0..<4)
-  func `whoever asks, changes and sets the clock, nobody gets what is old, and the cache works`(_ store: Int) async {
+  func `whatever clients and clocks do, no client gets an old response, and the cache works`(_ store: Int) async {
     var generator = SeededGenerator(seed: Chance.seed("A walk of the cache (\(store))"))
     for _ in 0..<Chance.count("REACTOR_WALKS", default: 40) { await walk(&generator) }
   }

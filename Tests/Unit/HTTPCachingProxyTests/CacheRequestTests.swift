@@ -36,7 +36,7 @@ import Testing
     #expect(answer?.text == "200 network ")
   }
 
-  @Test func `is answered from what is stored, with its age`() async throws {
+  @Test func `an exchange through the cache is answered from what is stored, with its age`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a")
     let (sent, answer) = try await proxy.exchange(age: 7)
     #expect(sent == nil)
@@ -60,7 +60,7 @@ import Testing
     #expect(answer?.text == "304 validated ")
   }
 
-  @Test func `holds it against a new response too`() async throws {
+  @Test func `an exchange through the cache holds it against a new response too`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     let (sent, answer) = try await proxy.exchange(
       "If-None-Match: \"b\"; Range: bytes=0-0", age: 61, answer: "ETag: \"b\"; Cache-Control: max-age=60", body: "b")
@@ -95,7 +95,7 @@ import Testing
     #expect(try await proxy.exchange(age: 95).answer == nil)
   }
 
-  @Test func `keeps what is stored when an error is the answer`() async throws {
+  @Test func `an exchange through the cache keeps what is stored when an error is the answer`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     _ = try await proxy.exchange("Cache-Control: no-cache", age: 1, answer: "500")
     #expect(try await proxy.exchange(age: 2).answer?.text == "200 stored a")
@@ -111,7 +111,7 @@ import Testing
     #expect(answer?.response.status.code == 503)
   }
 
-  @Test func `forgets what is stored when a newer response may not be`() async throws {
+  @Test func `an exchange through the cache forgets what is stored when a newer response may not be`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a")
     let answer = try await proxy.exchange(
       "Cache-Control: no-cache", age: 1, answer: "Cache-Control: no-store", body: "b"
@@ -146,14 +146,14 @@ import Testing
     #expect(try await proxy.exchange(age: 3).sent != nil)
   }
 
-  @Test func `answers HEAD from what is stored, without its body`() async throws {
+  @Test func `an exchange through the cache answers HEAD from what is stored, without its body`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; Content-Length: 1", body: "a")
     let answer = try await proxy.exchange("HEAD", age: 1).answer
     #expect(answer?.text == "200 stored ")
     #expect(answer?.response.headerFields[.contentLength] == "1")
   }
 
-  @Test func `takes an answer to HEAD as word of what is stored`() async throws {
+  @Test func `an exchange through the cache takes an answer to HEAD as word of what is stored`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"; X: 1", body: "a")
     _ = try await proxy.exchange("HEAD", age: 61, answer: "Cache-Control: max-age=60; ETag: \"a\"; X: 2")
     let answer = try await proxy.exchange(age: 62).answer
@@ -165,7 +165,7 @@ import Testing
     #expect(try await proxy.exchange(age: 133).sent != nil)
   }
 
-  @Test func `is one scope's alone`() async throws {
+  @Test func `an exchange belongs to one scope`() async throws {
     let request = CachingExample.request("")
     guard case .send(let exchange) = await proxy.cache.plan(for: request, scope: "alice", at: Proxy.time) else {
       return #expect(Bool(false))
@@ -190,7 +190,7 @@ import Testing
   }
 
   /// The model layer's own redaction decides what a store that both share may hold.
-  @Test func `stores no secret, and finds it again`() async throws {
+  @Test func `an exchange through the cache stores no secret, and finds it again`() async throws {
     let disk = MemoryPersistence()
     let cache = ProxyCache(persistence: disk)
     func request(_ secret: String, _ method: HTTPRequest.Method = .get) -> HTTPRequest {
@@ -225,7 +225,7 @@ import Testing
     }
     #expect(again.response.headerFields[.location] == "/b?token=s3cret")
     #expect(again.response.headerFields[.contentLocation] == "/me?access_token=s3cret")
-    // Another client has not shown the secret, and a digest is none.
+    // Another client has not shown the secret, and a digest is not the secret.
     let digest = String(decoding: cache.records.digests.digest(Array("s3cret".utf8)), as: UTF8.self)
     for other in ["other", digest] {
       guard case .send = await cache.plan(for: request(other), at: Proxy.time) else {
@@ -246,7 +246,7 @@ import Testing
     #expect(try await proxy.exchange(age: 1).sent != nil)
   }
 
-  @Test func `keeps cookies only where it is told to`() async throws {
+  @Test func `an exchange through the cache keeps cookies only where it is told to`() async throws {
     let fields = "Cache-Control: max-age=60; Set-Cookie: a=b; Set-Cookie: c=d"
     _ = try await proxy.exchange(answer: fields)
     #expect(try await proxy.exchange(age: 1).answer?.response.headerFields.contains(.setCookie) == false)
@@ -303,7 +303,7 @@ import Testing
     #expect(try await proxy.exchange(age: 62).sent != nil)
   }
 
-  @Test func `does not replace what is newer`() async throws {
+  @Test func `an exchange through the cache does not replace what is newer`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     _ = try await overtaken(
       by: {
@@ -313,7 +313,7 @@ import Testing
     #expect(try await proxy.exchange(age: 64).answer?.text == "200 stored new")
   }
 
-  @Test func `invalidates a target that no URL of the platform can spell`() async throws {
+  @Test func `an exchange through the cache invalidates a target that no URL of the platform can spell`() async throws {
     let cache = proxy.cache
     func request(_ method: HTTPRequest.Method) -> HTTPRequest {
       HTTPRequest(method: method, scheme: "https", authority: "api.example.com", path: "/a|b c\\")
@@ -330,7 +330,7 @@ import Testing
     }
   }
 
-  @Test func `goes on where the store does not`() async throws {
+  @Test func `an exchange through the cache continues where the store does not`() async throws {
     let faulty = FaultyPersistence(MemoryPersistence())
     let proxy = Proxy(cache: ProxyCache(persistence: faulty))
     faulty.failAlways(.load, with: Record.Failure.truncated)

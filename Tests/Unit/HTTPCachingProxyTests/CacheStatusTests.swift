@@ -49,7 +49,7 @@ import Testing
     #expect(text(await answer(request(.post), after: 400)) == "edge; fwd=method; fwd-status=200")
   }
 
-  @Test func `says what a 304 was to`() async {
+  @Test func `the description of a cache's handling says what a 304 was to`() async {
     let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
     _ = await answer(request(), fields)
     #expect(
@@ -57,14 +57,14 @@ import Testing
         == "edge; fwd=stale; fwd-status=304; stored")
   }
 
-  @Test func `has a negative rest for what is stale`() async {
+  @Test func `the description of a cache's handling has a negative rest for what is stale`() async {
     _ = await answer(request(), [.cacheControl: "max-age=60, stale-if-error=60"])
     #expect(
       text(await answer(request(.get, [.cacheControl: "max-stale=60"]), after: 70.5)) == "edge; hit; ttl=-11")
     #expect(text(await answer(request(.get, [.cacheControl: "max-stale=60"]), after: 80)) == "edge; hit; ttl=-20")
   }
 
-  @Test func `says hit of no request that was sent`() async throws {
+  @Test func `the description of a cache's handling says hit of no request that was sent`() async throws {
     _ = await answer(request(), [.cacheControl: "max-age=60, stale-if-error=60"])
     let failed = await answer(request(), status: .serviceUnavailable, after: 70.5)
     #expect(text(failed) == "edge; fwd=stale; fwd-status=503" && failed.source == .stale)
@@ -74,7 +74,7 @@ import Testing
     #expect(cache.staleAnswer(for: exchange, at: now, wasSent: false).flatMap { text($0) } == "edge; hit; ttl=-10")
   }
 
-  @Test func `has the cause of the cache's own answer`() async {
+  @Test func `the description of a cache's handling has the cause of the cache's own answer`() async {
     #expect(
       text(await answer(request(.get, [.cacheControl: "only-if-cached"]))) == "edge; detail=only-if-cached")
   }
@@ -83,7 +83,7 @@ import Testing
     ("edge-1", "edge-1"), ("*a/b:c", "*a/b:c"), ("1st", #""1st""#), ("Our Cache", #""Our Cache""#),
     (#"a"b\c"#, #""a\"b\\c""#), ("Zürich", #""Zrich""#), ("", #""""#),
   ])
-  func `writes its name as a token or a string`(name: String, text: String) {
+  func `the description of a cache's handling writes its name as a token or a string`(name: String, text: String) {
     var fields: HTTPFields = [Self.field: "origin; hit"]
     var status = CacheStatus(forwardReason: .bypass)
     status.isCollapsed = true

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: ["QUERY", "PROPFIND", "REPORT", "SEARCH", "OPTIONS"])
-  func `is stored where the other request was safe`(method: String) async throws {
+  func `a response from before a change is stored where the other request was safe`(method: String) async throws {
     let get = try await proxy.begin()
     _ = try await proxy.exchange(method, age: 1, answer: "Location: /a")
     #expect(try await isStored(get))
@@ -47,7 +47,7 @@ import Testing
     #expect(try await proxy.exchange(age: 4).answer?.text == "200 stored old")
   }
 
-  @Test func `is not stored for another variant, nor for another user`() async throws {
+  @Test func `a response from before a change is not stored for another variant, nor for another user`() async throws {
     let vary = "Cache-Control: max-age=60; Vary: Accept-Language"
     _ = try await proxy.exchange("Accept-Language: de", answer: vary, body: "de")
     let english = try await proxy.begin("Accept-Language: en")
@@ -66,7 +66,7 @@ import Testing
     #expect(try await !isStored(get))
   }
 
-  @Test func `is not stored where its group was made stale`() async throws {
+  @Test func `a response from before a change is not stored where its group was made stale`() async throws {
     let (get, other) = (try await proxy.begin(), try await proxy.begin())
     let post = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: "/list")
     guard case .send(let exchange) = await proxy.cache.plan(for: post, at: Proxy.time) else { throw Proxy.NotSent() }
@@ -92,7 +92,7 @@ import Testing
     #expect(try await isStored(get))
   }
 
-  @Test func `is not stored where the change comes while it is saved`() async throws {
+  @Test func `a response from before a change is not stored where the change comes while it is saved`() async throws {
     let faulty = FaultyPersistence(disk)
     let proxy = Proxy(cache: ProxyCache(persistence: faulty))
     let get = try await proxy.begin()
@@ -106,13 +106,13 @@ import Testing
     #expect(try await proxy.exchange(age: 3).sent != nil)
   }
 
-  @Test func `is not stored where it is that of a POST which names the target`() async throws {
+  @Test func `a POST that names the target keeps an earlier response to it from being stored`() async throws {
     let post = try await proxy.begin("POST")
     _ = try await proxy.exchange("PUT", age: 1, answer: "204")
     #expect(try await !isStored(post, "Cache-Control: max-age=60; Content-Location: /a"))
   }
 
-  @Test func `leaves nothing behind in memory`() async throws {
+  @Test func `a response from before a change leaves nothing behind in memory`() async throws {
     do {
       let get = try await proxy.begin()
       let other = try await proxy.begin()
@@ -139,12 +139,12 @@ import Testing
     #expect(try await cross("\(fields); Date: -20", "\(fields); Date: +0") == "200 stored second")
   }
 
-  @Test func `the one with the later Date is stored, whichever was asked for last`() async throws {
+  @Test func `the one with the later Date is stored, whichever was requested last`() async throws {
     let fields = "Cache-Control: max-age=60"
     #expect(try await cross("\(fields); Date: +0", "\(fields); Date: -20") == "200 stored first")
   }
 
-  @Test(arguments: ["", "; Date: +0"]) func `the one that was asked for last stays, where no Date says more`(
+  @Test(arguments: ["", "; Date: +0"]) func `of two responses without a later Date, the one requested last stays`(
     date: String
   )
     async throws

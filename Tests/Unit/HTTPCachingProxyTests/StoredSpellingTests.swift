@@ -20,7 +20,7 @@ import Testing
   ]
 
   @Test(arguments: spellings)
-  func `reaches what is stored under another`(spelling: String, other: String) async throws {
+  func `a URL in one spelling reaches what is stored under another`(spelling: String, other: String) async throws {
     let cache = ProxyCache(persistence: MemoryPersistence())
     func request(_ url: String, _ method: HTTPRequest.Method = .get) throws -> HTTPRequest {
       let rest = url.dropFirst("https://".count)

@@ -25,7 +25,9 @@ import Testing
     [CacheRules.private, .shared()].map { Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: $0)) }
   }
 
-  @Test(arguments: fields, statuses) func `is its client's alone`(field: String, status: Int) async throws {
+  @Test(arguments: fields, statuses) func `an answer to a request's own fields is only for its client`(
+    field: String, status: Int
+  ) async throws {
     for proxy in proxies() {
       let answer = try await proxy.exchange(field, answer: "\(status); \(Self.lifetime)", body: "e").answer
       #expect(answer?.text == "\(status) network e" && answer?.isStored == false)
@@ -120,8 +122,9 @@ import Testing
 
   private static let languages = ["de", "en", "fr"]
 
-  @Test(arguments: languages, ["", nil]) func `goes in its own variant alone`(gone: String, body: String?) async throws
-  {
+  @Test(arguments: languages, ["", nil]) func `after such a response, only its own variant is removed`(
+    gone: String, body: String?
+  ) async throws {
     let disk = MemoryPersistence()
     let proxy = Proxy(cache: ProxyCache(persistence: disk))
     for language in Self.languages {
@@ -136,12 +139,12 @@ import Testing
       #expect(language == gone ? sent != nil : answer?.text == "200 stored \(language)")
     }
     #expect(try await disk.entries(in: nil, url: nil).count == 2)
-    // Those that are left are found together.
+    // The remaining ones are found together.
     try await proxy.cache.remove(RecordKey(method: .get, url: "https://api.example.com/a"))
     #expect(try await disk.entries(in: nil, url: nil).isEmpty)
   }
 
-  @Test func `goes in its own variant alone, from a layer too`() async throws {
+  @Test func `after such a response through a layer, only its own variant is removed`() async throws {
     let cache = HTTPCache(persistence: MemoryPersistence())
     let key = RecordKey(method: .get, url: "https://api.example.com/a")
     func record(_ fields: String, _ language: String) -> Record {

@@ -12,7 +12,9 @@ import Testing
   private static let fields = "Cache-Control: max-age=60; ETag: \"a\"; Last-Modified: -9"
 
   @Test(arguments: ["304; ETag: \"b\"", "304; Last-Modified: +0", "304; ETag: W/\"b\"", "400", "412"])
-  func `is asked for once more without them, where it is none to the client`(answer: String) async throws {
+  func `after a 304 that does not answer the client, the request is sent without the validators`(answer: String)
+    async throws
+  {
     _ = try await proxy.exchange(answer: Self.fields, body: "one")
     let first = try await proxy.exchange(age: 61, answer: answer, body: "")
     #expect(first.sent?.headerFields[.ifNoneMatch] == "\"a\"" && first.answer?.retry != nil)
@@ -28,12 +30,12 @@ import Testing
   }
 
   @Test(arguments: ["304", "304; ETag: \"a\"", "304; ETag: W/\"a\"", "404", "401", "410"])
-  func `is the answer, where it is one`(answer: String) async throws {
+  func `a server's answer to the stored validators is the answer, where it is one`(answer: String) async throws {
     _ = try await proxy.exchange(answer: Self.fields, body: "one")
     #expect(try await proxy.exchange(age: 61, answer: answer).answer?.retry == nil)
   }
 
-  @Test func `is taken as it is the second time`() async throws {
+  @Test func `a server's answer to the stored validators is taken as it is the second time`() async throws {
     _ = try await proxy.exchange(answer: Self.fields, body: "one")
     for status in ["400", "412", "304; ETag: \"b\""] {
       let answer = try await proxy.exchange(age: 61, answer: "304; ETag: \"b\"", again: status).answer
@@ -79,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: ["ETag: \"a\"", "Last-Modified: -9"])
-  func `confirms nothing where only one side has a validator`(validator: String) async throws {
+  func `a response to HEAD confirms nothing where only one side has a validator`(validator: String) async throws {
     for (stored, head) in [(validator, ""), ("", validator)] {
       let proxy = Proxy()
       _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; \(stored)", body: "1")
@@ -111,20 +113,20 @@ import Testing
   }
 
   @Test(arguments: ["gzip", "x-gzip", "br, gzip;q=0.5", "*", "GZIP", "identity;q=0, *;q=0.001", nil])
-  func `is given to a client that does`(accepted: String?) async throws {
+  func `the coding of a stored response is given to a client that does`(accepted: String?) async throws {
     let proxy = Proxy()
     _ = try await proxy.exchange("Accept-Encoding: gzip", answer: Self.stored, body: "z")
     #expect(try await request(accepted, proxy).answer?.text == "200 stored z")
   }
 
   @Test(arguments: ["utf-8", "aws-chunked", "identity"])
-  func `is none where the name is none`(coding: String) async throws {
+  func `an empty name is no coding`(coding: String) async throws {
     let proxy = Proxy()
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; Content-Encoding: \(coding)", body: "z")
     #expect(try await request("br", proxy).answer?.text == "200 stored z")
   }
 
-  @Test func `stays apart, though a 304 names fewer fields in Vary`() async throws {
+  @Test func `the coding of a stored response stays apart, though a 304 names fewer fields in Vary`() async throws {
     let proxy = Proxy()
     let fields = "Cache-Control: max-age=60; ETag: \"a\"; Content-Encoding: gzip; Vary: Accept-Encoding, Cookie"
     _ = try await proxy.exchange("Accept-Encoding: gzip", answer: fields, body: "z")

@@ -61,7 +61,7 @@ struct CachingClient: Sendable {
     }
   }
 
-  @Test func `serves what is stale where the server allows it and nobody answers`() async throws {
+  @Test func `a cache serves stale responses where the server allows it and does not answer`() async throws {
     struct Offline: Error {}
     try await withTemporaryDirectory { directory in
       let isOffline = Mutex(false)

@@ -17,7 +17,7 @@ import Testing
     tables.first { Array($0.heading.dropFirst(2)) == heading }?.rows ?? []
   }
 
-  @Test func `has its tables, and none that nobody reads`() {
+  @Test func `every rule of HTTP caching has its table, and every table is read`() {
     let headings = [
       ["Stored", "Age", "Request", "Decision"], ["Stored for", "Response", "Age", "QUERY", "Result"],
       ["Stored", "Age", "Request", "Stands in", "Always"],

@@ -7,8 +7,8 @@ import Testing
 @testable import HTTPCaching
 @testable import HTTPCachingProxy
 
-/// Field values that nobody would send, made of those in ``FieldCorpus`` by a seeded generator:
-/// `REACTOR_FUZZ` says how many.
+/// Absurd field values, derived from ``FieldCorpus`` by a seeded generator. `REACTOR_FUZZ` is their
+/// number.
 @Suite("Any bytes in a field", .timeLimit(.minutes(10))) struct FieldFuzzTests {
   private static let names: [HTTPField.Name] = [
     .age, .cacheControl, .connection, .contentLength, .contentLocation, .date, .eTag, .expires, .ifMatch,
