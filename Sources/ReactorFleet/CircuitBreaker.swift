@@ -1,20 +1,20 @@
-/// Keeps away from a store that does not answer, and looks now and then whether it does.
+/// Stops calls to a store that does not answer, and probes now and then whether it does.
 ///
-/// It opens after five failures in a row, or where half of at least 20 calls in a second have
-/// failed: for a second, and twice as long each time it opens again, up to 30 seconds. Then one
-/// call is let through. A pure value: the caller says the time.
+/// It opens after five failures in a row, or when half of at least 20 calls in a second have
+/// failed: for a second, and twice as long each time it reopens, up to 30 seconds. Then it admits
+/// one call. A pure value: the caller passes the time.
 struct CircuitBreaker: Sendable {
   private enum Phase: Sendable, Equatable {
     case closed
     case open(until: Duration)
-    /// One call is under way, since this time.
+    /// One call has been in flight since this time.
     case halfOpen(since: Duration)
   }
 
   private var phase = Phase.closed
   private var failuresInRow = 0
   private var openings = 0
-  /// The times so far that it has opened, and closed again.
+  /// The numbers of times that it has opened and closed so far.
   private(set) var transitions = (open: 0, closed: 0)
   private var second: (start: Duration, calls: Int, failures: Int) = (.zero, 0, 0)
 
@@ -31,7 +31,7 @@ struct CircuitBreaker: Sendable {
       guard now >= until else { return false }
       phase = .halfOpen(since: now)
       return true
-    // A call whose end was never reported does not keep it open forever.
+    // A call whose outcome was never reported does not keep it open for ever.
     case .halfOpen(let since):
       guard now >= since + Self.firstPause else { return false }
       phase = .halfOpen(since: now)

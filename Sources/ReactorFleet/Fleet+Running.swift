@@ -2,7 +2,7 @@ import Foundation
 import HTTPCaching
 import Synchronization
 
-/// Following what the others change.
+/// The connection to the other servers, and its shutdown.
 extension Fleet {
   /// Shares responses with the other servers, and follows their changes, until the task is
   /// cancelled. If the store is unreachable or accepts no writes, the method tries again and does
@@ -14,8 +14,8 @@ extension Fleet {
   /// try await server.run()
   /// ```
   ///
-  /// It has the shape of a `Service` of swift-service-lifecycle. Before it returns, it gives its
-  /// leases back and sends the queued invalidations, if the store takes them within a second.
+  /// The method fits `Service` of swift-service-lifecycle. Before it returns, it releases its
+  /// leases and sends the queued invalidations, if the store takes them within a second.
   ///
   /// - Throws: `FleetError.misconfigured(_:)` at once, if ``FleetConfiguration/largestBody`` is
   ///   more than the store can return. Nothing is then shared.
@@ -37,7 +37,7 @@ extension Fleet {
     await limitedEnd()
   }
 
-  /// Sends what waits, again and again, and gives the leases back, for a second at most.
+  /// Sends the queued fences and releases the leases, with retries, for at most a second.
   private func limitedEnd() async {
     let signal = FleetSignal()
     let work = spawn {
@@ -47,7 +47,7 @@ extension Fleet {
         try? await self.configuration.clock.sleep(for: .milliseconds(25))
       }
       for ticket in self.withState({ $0.leases.keys.sorted { $0.version < $1.version } }) {
-        // One that is not given back ends by itself.
+        // A lease that is not released expires by itself.
         try? await self.store.release(ticket, .abandoned)
       }
       signal.send()
@@ -77,21 +77,21 @@ extension Fleet {
     }
   }
 
-  /// Follows the others until the connection is lost, or carries nothing.
+  /// Receives messages until the connection is lost, or no longer carries any.
   private func follow(until end: FleetSignal) async -> FleetError {
     await withTaskGroup(of: FleetError.self) { group in
       group.addTask { [store, node] in
         do throws(FleetError) {
           try await store.follow(node) { [weak self] in self?.hear($0) }
-          return .unavailable("the connection for messages has ended")
+          return .unavailable("the connection for messages was lost")
         } catch { return error }
       }
       group.addTask {
         await end.wait()
-        return .unavailable("the connection for messages carries none of them")
+        return .unavailable("the connection for messages delivers no messages")
       }
       defer { group.cancelAll() }
-      return await group.next() ?? .unavailable("the connection for messages has ended")
+      return await group.next() ?? .unavailable("the connection for messages was lost")
     }
   }
 
@@ -104,7 +104,7 @@ extension Fleet {
     case .beat(let nonce):
       withState { $0.heardBeat(nonce, at: now) }
       tell()
-      // One that was not acknowledged may wait although nothing was lost here.
+      // A fence that was not acknowledged may be queued although this server lost no message.
       if withState({ $0.beginsSending() }) { spawn { await self.sendPending() } }
     case .stored(let record, let version):
       for signal in withState({ $0.stored(record, version) }) { signal.send() }
@@ -115,7 +115,8 @@ extension Fleet {
     }
   }
 
-  /// Runs `body` once in each beat. Leases are renewed in time, however long a beat takes.
+  /// Runs `body` once per heartbeat interval. Leases are renewed in time, however long a heartbeat
+  /// takes.
   private func regularly(_ body: () async -> Void) async {
     while !Task.isCancelled {
       await body()
@@ -131,7 +132,7 @@ extension Fleet {
       state.sendsBeat(nonce, at: began)
       return state.scopes.followed
     }
-    // Whatever the breaker says: it is what closes it.
+    // Even while the breaker is open, since a heartbeat closes it.
     var pulse: FleetPulse?
     do throws(FleetError) { pulse = try await store.beat(node, nonce: nonce, scopes: scopes) } catch {
       withState { $0.failedBeat(nonce, error) }
@@ -163,7 +164,7 @@ extension Fleet {
     }
   }
 
-  /// Sends the fences that wait, the oldest first, until one fails again.
+  /// Sends the queued fences, the oldest first, until one fails again.
   private func sendPending() async {
     defer { withState { $0.endSending() } }
     for scope in withState(\.renewals).sorted() {

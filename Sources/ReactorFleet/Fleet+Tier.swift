@@ -45,8 +45,8 @@ extension Fleet: CacheTier {
   }
 }
 
-/// The look-ups of a request whose response stays in the process. A copy counts while every change
-/// by others is heard; otherwise the server validates it.
+/// The look-ups of a request whose response stays in the process. A copy is used while messages
+/// from the others arrive; otherwise the server validates it.
 private final class OwnLook: CacheTierLook {
   private let fleet: Fleet
   private let key: RecordKey
@@ -94,7 +94,7 @@ private final class FleetLook: CacheTierLook {
     unshared = UnsharedTicket(fleet, key, in: key.scope)
   }
 
-  /// Calls the store within what is left of the budget.
+  /// Calls the store within the rest of the budget.
   private func call<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(FleetError) -> Value
   ) async throws(FleetError) -> Value {
@@ -109,7 +109,7 @@ private final class FleetLook: CacheTierLook {
       if isSuspect { fleet.withState { $0.checks[keyPath: outcome] += 1 } }
     }
     do throws(FleetError) {
-      guard fleet.status != .alone else { throw .unavailable("the server is alone") }
+      guard fleet.status != .alone else { throw .unavailable("this server is not connected to the others") }
       let spent = state.withLock(\.spent)
       let url = try await fleet.id(of: key.url, in: key.scope, within: fleet.configuration.budget - spent)
       let first = FleetRecordID(url: url, name: String(key.digest.prefix(16)))
@@ -119,7 +119,7 @@ private final class FleetLook: CacheTierLook {
         id = FleetRecordID(url: url, name: "\(first.name).\(variant.digest(for: request).prefix(16))")
         view = try await read(id, known)
       }
-      // What an earlier look has found is no base for this one.
+      // An earlier look-up's result does not count for this one.
       state.withLock { ($0.record, $0.versions, $0.known) = (id, view.versions, nil) }
       let finding = try finding(view, id, local)
       switch finding {
@@ -145,7 +145,8 @@ private final class FleetLook: CacheTierLook {
     }
   }
 
-  /// Returns the record of a view, whose body the caller may have; `nil` without a record.
+  /// Returns the record that the store returned, whose body the caller may have; `nil` without a
+  /// record.
   private func record(of view: FleetView, _ local: Record?) throws(FleetError) -> Record? {
     guard let head = view.head, let body = view.body ?? local?.body else { return nil }
     do { return try RecordCodec.decode(head: head, body: body) } catch { throw .wrongData("\(error)") }
@@ -177,11 +178,11 @@ private final class FleetLook: CacheTierLook {
       return false
     }
     state.withLock { $0.known = view.versions.body }
-    // Saving what is there already would count as a change, for a response that is under way.
+    // Saving a record that is stored already would count as a change, for a response in flight.
     if let local, local.head.isSameExchange(as: record.head) {
       if isFenced { return .stale }
-      // Marked stale by this server, whose change the store does not know, or which another server
-      // has validated since.
+      // This server marked it stale by a change that the store does not know, or another server has
+      // validated it since.
       if local.head.invalidatedAt == nil || fleet.withState({ $0.isPending(key) }) { return .same }
     }
     if isFenced { record.head.invalidate(at: fleet.configuration.now()) }
@@ -193,7 +194,7 @@ private final class FleetLook: CacheTierLook {
     guard isConnected, let id, fleet.withState({ $0.status == .following }) else { return .ask(unshared) }
     let isPatient = state.withLock { $0.waited < fleet.configuration.patience }
     let wish: FleetWish = asksAlone && isPatient ? .lease : .ticket
-    // Before the store is asked: messages sent meanwhile would be missed.
+    // Done before the call of the store: messages sent meanwhile would be missed.
     let (signal, token) = (FleetSignal(), UUID())
     if mayWait { fleet.withState { $0.wait(for: id, token, signal) } }
     defer { fleet.withState { $0.stopWaiting(for: id, token) } }
@@ -217,7 +218,7 @@ private final class FleetLook: CacheTierLook {
         // Until its end.
         isAsking = false
         let lease = lease(ticket, hasLease: true)
-        // A response came between the look and the ticket.
+        // A response was stored between the look-up and the ticket.
         if versions.latest != seen.latest, versions.latest != nil {
           lease.giveUp()
           return .again(after: fleet.elapsed - start)
@@ -237,7 +238,7 @@ private final class FleetLook: CacheTierLook {
     FleetLease(fleet, ticket, key, known: state.withLock(\.known), epoch: epoch, hasLease: hasLease)
   }
 
-  /// Waits for the end of another server's request.
+  /// Waits until another server's request is finished.
   private func wait(for signal: FleetSignal, atMost lease: Duration) async {
     let began = fleet.elapsed
     let patience = fleet.configuration.patience - state.withLock(\.waited)
@@ -255,8 +256,8 @@ private final class FleetLook: CacheTierLook {
   }
 }
 
-/// The end of a request whose response is this server's alone: the store is away, or it must not
-/// leave the process.
+/// The ticket of a request whose response is not shared: the store is unreachable, or the response
+/// must stay in this process.
 private final class UnsharedTicket: CacheTicket {
   private let fleet: Fleet
   private let key: RecordKey
@@ -270,15 +271,15 @@ private final class UnsharedTicket: CacheTicket {
   func keep(_ record: Record, isConfirmation: Bool) {
     let id = fleet.knownID(of: key.url, in: scope)
     fleet.withState { state in
-      // Without generations, no message can name it. While no messages arrive, none is missed
-      // unnoticed: the first message begins an epoch.
+      // Without generations, no message can name it. While disconnected, missed messages do no
+      // harm: the first message after it starts a new epoch.
       guard let url = id ?? (state.status == .following ? nil : FleetURLID(text: "")) else { return state.forget(key) }
       state.note(key, url, receivedAt: record.head.receivedAt, since: moment)
     }
   }
 
   func pass() {
-    // Stored nowhere, and yet others may say when it is out of date.
+    // It is stored nowhere, but a message may still declare it stale.
     guard let url = fleet.knownID(of: key.url, in: scope) else { return }
     fleet.withState { $0.note(key, url, receivedAt: .distantPast, since: moment) }
   }
@@ -315,14 +316,14 @@ private final class FleetLease: CacheTicket {
         key, ticket.record.url, receivedAt: record.head.receivedAt,
         isShared ? (isConfirmation ? known : version) : nil, latest: version, asked: epoch)
     }
-    // It is stored here already, for those of this server that wait.
+    // This server has stored it already, for its own waiting requests.
     endAsking()
     guard isShared else { return release(.pass(fleet.configuration.pass)) }
     let head = Data(RecordCodec.encodeHead(of: record))
     let name = recordName(record)
     fleet.spawn { [fleet, ticket, key, known] in
       let id = FleetRecordID(url: ticket.record.url, name: name)
-      // A response that varies is stored under a name that only it gives.
+      // A response that varies is stored under a name that only its own fields determine.
       let own = FleetTicket(record: id, version: version)
       let change: FleetChange =
         if isConfirmation, let known, id == ticket.record { .confirmation(head: head, of: known) } else {
@@ -338,7 +339,7 @@ private final class FleetLease: CacheTicket {
     }
   }
 
-  /// Returns the name of the record: that of the ticket, unless the response is another variant.
+  /// Returns the name of the record: the ticket's name, unless the response is another variant.
   private func recordName(_ record: Record) -> String {
     let first = String(key.digest.prefix(16))
     guard let variant = record.head.variant else { return first }
@@ -349,7 +350,7 @@ private final class FleetLease: CacheTicket {
 
   func pass() {
     guard end() else { return }
-    // Stored nowhere, and yet others may say when it is out of date.
+    // It is stored nowhere, but a message may still declare it stale.
     let (version, url) = (ticket.version, ticket.record.url)
     fleet.withState { $0.note(key, url, receivedAt: .distantPast, nil, latest: version, asked: epoch) }
     release(.pass(fleet.configuration.pass))

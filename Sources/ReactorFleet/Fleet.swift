@@ -21,11 +21,11 @@ import Synchronization
 public final class Fleet: Sendable {
   let store: any FleetStore
   let configuration: FleetConfiguration
-  /// The name of this server, another one in each process.
+  /// The name of this server, unique to the process.
   let node = String(UUID().uuidString.filter { $0 != "-" }.prefix(16))
   private let state: Mutex<FleetState>
   private let observers = Mutex<[UUID: Observer]>([:])
-  /// Ends the present connection for messages.
+  /// Closes the current connection for messages.
   let feedEnd = Shared(FleetSignal())
   private let readings = Mutex<[FleetReading.ID: FleetReading]>([:])
   private let elapsedTime: @Sendable () -> Duration
@@ -51,7 +51,7 @@ public final class Fleet: Sendable {
   /// The time since the fleet was created, by the configuration's clock.
   var elapsed: Duration { elapsedTime() }
 
-  /// Runs `body` with the present state, and then notifies the observers of the copies that it has
+  /// Runs `body` with the state under its lock, then notifies observers of the copies that `body`
   /// found out of date.
   func withState<Value: Sendable>(_ body: (inout FleetState) -> Value) -> Value {
     let now = elapsed
@@ -63,12 +63,13 @@ public final class Fleet: Sendable {
     return value
   }
 
-  /// Ends the asking of a request for the lease of a record, which others of this server wait for.
+  /// Reports that a request no longer asks for a record's lease; other requests of this server wait
+  /// for that.
   func endAsking(_ record: FleetRecordID) {
     for signal in withState({ $0.endAsking(record) }) { signal.send() }
   }
 
-  /// Reads a record by `body`, or takes what another request of this server reads at this moment.
+  /// Reads a record with `body`, or joins another request's read of it in this process.
   func reading(
     _ record: FleetRecordID, known: FleetVersion?, in epoch: Int, _ body: () async throws(FleetError) -> FleetView
   ) async throws(FleetError) -> FleetView {
@@ -79,7 +80,7 @@ public final class Fleet: Sendable {
       readings[id] = own
       return (own, true)
     }
-    // Another's may have failed because its client is gone.
+    // The other request may have failed because its client left.
     if !isOwn { if let view = await reading.view() { return view } else { return try await body() } }
     var view: FleetView?
     defer {
@@ -108,7 +109,7 @@ public final class Fleet: Sendable {
     return Observation(self, id)
   }
 
-  /// Reports changes of the connection, one after the other.
+  /// Reports changes of the connection, in order.
   func tell() {
     while let news = withState({ $0.news() }) {
       configuration.statusChanged(news.status, news.error)
@@ -116,14 +117,14 @@ public final class Fleet: Sendable {
     }
   }
 
-  /// The present connection to the others.
+  /// The current connection to the others.
   ///
   /// ```swift
   /// guard fleet.status == .following else { return .degraded }
   /// ```
   public var status: FleetStatus { withState(\.status) }
 
-  /// The numbers of the fleet at this moment.
+  /// The current numbers of the fleet.
   ///
   /// ```swift
   /// gauge.record(fleet.statistics.pendingInvalidations)
@@ -199,11 +200,11 @@ extension ProxyCache {
 // MARK: - Calls of the store
 
 extension Fleet {
-  /// Calls the store, unless it has not answered lately. A fleet that does not run has little time
+  /// Calls the store, unless the breaker is open. A fleet that is shutting down has little time
   /// left, and calls it in any case.
   ///
-  /// What was sent is carried out, also if it takes longer or the caller is cancelled. Only what
-  /// the store does counts for the breaker: a caller that leaves says nothing of it.
+  /// A command that was sent is carried out even if it takes longer or the caller is cancelled.
+  /// Only the store's behaviour counts for the breaker, not a caller that leaves.
   func call<Value: Sendable>(
     within budget: Duration, _ body: @escaping @Sendable () async throws(FleetError) -> Value
   ) async throws(FleetError) -> Value {
@@ -211,7 +212,7 @@ extension Fleet {
     guard withState({ $0.status == .off || $0.breaker.admits(at: now) }) else {
       throw .unavailable("it has not answered lately")
     }
-    guard budget > .zero else { throw .unavailable("the time of this request for it is used up") }
+    guard budget > .zero else { throw .unavailable("this request has used up its time for it") }
     let (signal, end) = (FleetSignal(), CallEnd<Value>())
     let timer = spawn { [self] in
       do { try await configuration.clock.sleep(for: budget) } catch { return }
@@ -229,7 +230,7 @@ extension Fleet {
     switch end.result {
     case .success(let value)?: return value
     case .failure(let error)?: throw error
-    case nil: throw .unavailable("the request for it was given up")
+    case nil: throw .unavailable("the request to it was abandoned")
     }
   }
 
@@ -261,7 +262,7 @@ extension Fleet {
 
   static func digest(of scope: Scope) -> String { String(SHA256Digest.hex(Data(scope.name.utf8)).prefix(32)) }
 
-  /// Returns the id of a URL in the present generations, which are read at first.
+  /// Returns the id of a URL in the current generations, which are read at first.
   func id(of url: String, in scope: Scope, within budget: Duration) async throws(FleetError) -> FleetURLID {
     let scopes = [Self.allScopes, Self.digest(of: scope)]
     var generations: [FleetGeneration] = []

@@ -11,9 +11,9 @@ import HTTPCaching
 public struct FleetConfiguration: Sendable {
   /// The scopes whose responses leave the process.
   public enum Sharing: Sendable, Hashable {
-    /// The responses of `Scope.shared` alone.
+    /// Only the responses of `Scope.shared`.
     case sharedScope
-    /// Those of every scope. The store then holds what is meant for single users.
+    /// The responses of every scope. The store then contains responses for single users.
     case everyScope
   }
 
@@ -23,7 +23,7 @@ public struct FleetConfiguration: Sendable {
   /// configuration.shares = .everyScope  // the store is as private as the users' data
   /// ```
   public var shares = Sharing.sharedScope
-  /// The time that one request waits for the store at most, all calls together. Default: 100
+  /// The longest time that one request waits for the store, in all its calls together. Default: 100
   /// milliseconds.
   ///
   /// ```swift
@@ -37,21 +37,21 @@ public struct FleetConfiguration: Sendable {
   /// configuration.patience = .seconds(2)
   /// ```
   public var patience: Duration = .seconds(5)
-  /// The time for which stored responses are used as before although no messages arrive. Default:
-  /// 10 seconds.
+  /// The time for which stored responses are still used while no messages arrive. Default: 10
+  /// seconds.
   ///
   /// ```swift
   /// configuration.trustWhileBlind = .zero  // validate at once
   /// ```
   public var trustWhileBlind: Duration = .seconds(10)
-  /// The time for which the store keeps a response beyond its freshness, to validate it and as a
-  /// stale fallback. Default: a day.
+  /// The time for which the store keeps a stale response, for validation and as a stale fallback.
+  /// Default: a day.
   public var keepsStale: Duration = .seconds(86_400)
   /// A Boolean value that indicates whether one server refreshes a response shortly before it is
-  /// stale, while all use it: at random in the last twentieth of its freshness, and the earlier the
-  /// longer its request took. Default: `true`.
+  /// stale, while all use it: at a random time in the last twentieth of its lifetime, and earlier
+  /// if its request took long. Default: `true`.
   public var refreshesEarly = true
-  /// The greatest size of a shared body in bytes. Default: 1 MiB.
+  /// The largest shared body in bytes. Default: 1 MiB.
   public var largestBody = 1 << 20
   /// Called with each change of the connection to the other servers, and with the store's latest
   /// error while no messages arrive. Calls do not overlap, run on any executor, and must return at
@@ -65,7 +65,7 @@ public struct FleetConfiguration: Sendable {
   public var statusChanged: @Sendable (FleetStatus, FleetError?) -> Void = { _, _ in }
   /// The clock of all waits. Default: `ContinuousClock`.
   public var clock: any Clock<Duration> = ContinuousClock()
-  /// The present time of the wall clock. Default: `Date()`.
+  /// The current time of the wall clock. Default: `Date()`.
   public var now: @Sendable () -> Date = { Date() }
 
   /// The executor of the fleet's tasks; `nil` for the global one. A simulation sets it.
@@ -76,14 +76,14 @@ public struct FleetConfiguration: Sendable {
   /// Creates the default settings.
   public init() {}
 
-  /// The time of a lease. It is renewed while the request is under way.
+  /// The time of a lease. It is renewed while the request is in flight.
   var lease: Duration { .seconds(2) }
   /// The time for which requests do not wait for one another, after a response that cannot be
   /// stored.
   var pass: Duration { .seconds(120) }
   /// The time for which no server sends the request after a failure.
   var failure: Duration { .seconds(1) }
-  /// The time between two beats.
+  /// The time between two heartbeats.
   var beat: Duration { .seconds(1) }
 }
 
@@ -115,11 +115,11 @@ public enum FleetStatus: Sendable, Hashable {
 public struct FleetStatistics: Sendable, Hashable {
   /// The invalidations that are not yet in the store.
   public internal(set) var pendingInvalidations: Int
-  /// The requests that wait for another one at this moment.
+  /// The requests that wait for another request now.
   public internal(set) var waiting: Int
-  /// The waits for another request that have ended so far, with its response or without.
+  /// The finished waits for another request, with or without its response.
   public internal(set) var waits: Int
-  /// The time of these waits together.
+  /// The total time of these waits.
   public internal(set) var waitingTime: Duration
   /// The number of times that the circuit breaker opened because the store did not answer.
   public internal(set) var breakerOpenings: Int

@@ -1,10 +1,10 @@
-/// The proof that a server hears the others, and that the store takes changes. A pure value: the
-/// caller says the time.
+/// The proof that a server receives the others' messages, and that the store accepts writes. A pure
+/// value: the caller passes the time.
 ///
-/// A *beat* is a write to the store, and a message that comes back to its sender. It proves
-/// something once it has both been answered and been heard: every message from before it was sent
-/// has arrived. The proof is a lease, which ends by the clock. So the time goes on at each use
-/// (``advance(to:)``), and not only when a timer fires: a process may have been stopped meanwhile.
+/// A *beat*, or heartbeat, is a write to the store and a message that comes back to its sender.
+/// Once the write was answered and the message received, every message from before it was sent has
+/// arrived. The proof is a lease that expires by the clock. So each use moves the time on
+/// (``advance(to:)``), not only a timer: the process may have been suspended meanwhile.
 struct FleetLink: Sendable {
   private struct Beat: Sendable {
     var nonce: UInt64
@@ -15,34 +15,34 @@ struct FleetLink: Sendable {
 
   private struct Feed: Sendable {
     var isOpen: Bool
-    /// The time at which something must have been heard on it.
+    /// The time by which a message must have arrived on it.
     var deadline: Duration
   }
 
-  /// The time for which copies are used as before after the latest proof.
+  /// The time after the latest proof for which copies are still used.
   let trust: Duration
   private(set) var status = FleetStatus.off
   /// The time of the latest proof. Messages from before it have arrived.
   private var provedAt: Duration = .zero
   /// The connection for messages; `nil` without one.
   private var feed: Feed?
-  /// The beats that are under way, the oldest first.
+  /// The beats in flight, the oldest first.
   private var beats: [Beat] = []
-  /// The time from sending the latest beat that was heard until then.
+  /// The time that the latest received beat took.
   private(set) var messageDelay: Duration?
   /// The error of the latest beat; `nil` if it was answered.
   private var beatError: FleetError?
-  /// The error of the latest connection for messages; `nil` if a beat was heard since.
+  /// The error of the latest connection for messages; `nil` if a beat has come back since.
   private var feedError: FleetError?
 
   static let silence = Duration.milliseconds(2_500)
-  /// The time for which a connection may be under way.
+  /// The time that connecting may take.
   static let connecting = Duration.seconds(5)
   private static let beatLimit = 8
 
   init(trust: Duration) { self.trust = trust }
 
-  /// The reason for which the others are not heard.
+  /// The reason why messages do not arrive.
   var error: FleetError? { [.following, .off].contains(status) ? nil : beatError ?? feedError }
 
   /// Starts without messages from others. The store may be called.
@@ -50,9 +50,9 @@ struct FleetLink: Sendable {
 
   mutating func stop() { (status, beats, feed) = (.off, [], nil) }
 
-  /// Ends what has run out.
+  /// Expires whatever is due.
   ///
-  /// - Returns: `true` if copies are not trusted any more.
+  /// - Returns: `true` if copies are no longer trusted.
   mutating func advance(to now: Duration) -> Bool {
     if status == .following, now >= provedAt + Self.silence { status = .blind }
     guard status == .blind, now >= provedAt + trust else { return false }
@@ -72,14 +72,15 @@ struct FleetLink: Sendable {
   }
 
   /// A Boolean value that indicates whether the connection for messages carries nothing, or leads
-  /// to a server that proves nothing. It must be replaced, because its end may never be reported.
+  /// to a server that proves nothing. It must be replaced, because its failure may never be
+  /// reported.
   func isDeaf(at now: Duration) -> Bool {
     feed.map { now >= max($0.deadline, provedAt + Self.silence) } ?? false
   }
 
   // MARK: - Beats
 
-  /// Notes a beat. One that is sent without a connection for messages cannot be heard.
+  /// Records a heartbeat. A heartbeat that is sent without a subscription cannot be received.
   mutating func sendsBeat(_ nonce: UInt64, at now: Duration) {
     guard feed?.isOpen == true else { return }
     beats.append(Beat(nonce: nonce, sentAt: now))
@@ -91,7 +92,7 @@ struct FleetLink: Sendable {
     beatError = error
   }
 
-  /// The store has carried a beat out.
+  /// Records that the store has answered a beat.
   ///
   /// - Returns: `true` if the server follows from now on.
   mutating func answeredBeat(_ nonce: UInt64, at now: Duration) -> Bool {
@@ -101,7 +102,7 @@ struct FleetLink: Sendable {
     return prove(by: index, at: now)
   }
 
-  /// A beat has come back.
+  /// Records that a beat has come back.
   ///
   /// - Returns: `true` if the server follows from now on.
   mutating func heardBeat(_ nonce: UInt64, at now: Duration) -> Bool {
@@ -115,7 +116,7 @@ struct FleetLink: Sendable {
     let beat = beats[index]
     guard beat.isHeard, beat.isAnswered else { return false }
     beats.removeSubrange(...index)
-    // One that comes late says what was, and not what is.
+    // A late heartbeat describes the past.
     guard status != .off, now < beat.sentAt + Self.silence else { return false }
     (provedAt, feedError) = (max(provedAt, beat.sentAt), nil)
     guard status != .following else { return false }

@@ -3,7 +3,7 @@ import HTTPCaching
 /// The scopes whose generations a server knows, by the digests of the scopes. Each heartbeat reads
 /// their generations, so unused scopes are forgotten.
 ///
-/// The names of all scopes together and of `Scope.shared` stay. A pure value: the caller says the
+/// The entries for all scopes and for `Scope.shared` stay. A pure value: the caller passes the
 /// time.
 struct FleetScopes: Sendable {
   private struct Known: Sendable {
@@ -19,10 +19,10 @@ struct FleetScopes: Sendable {
 
   subscript(scope: String) -> FleetGeneration? { known[scope]?.generation }
 
-  /// The scopes of which a beat asks.
+  /// The scopes whose generations a beat reads.
   var followed: [String] { Self.always.union(known.keys).sorted() }
 
-  /// Returns the generation of a scope that is used at this moment, if it is known.
+  /// Marks a scope as used now, and returns its generation if known.
   mutating func use(_ scope: String, at now: Duration) -> FleetGeneration? {
     known[scope]?.usedAt = now
     return known[scope]?.generation
@@ -34,7 +34,7 @@ struct FleetScopes: Sendable {
 
   /// Changes the generation of a scope that is known, or is always followed.
   ///
-  /// - Returns: `true` if it had another one.
+  /// - Returns: `true` if the generation was another before.
   mutating func update(_ generation: FleetGeneration, of scope: String) -> Bool {
     guard let old = known[scope] else {
       if Self.always.contains(scope) { known[scope] = Known(generation: generation, usedAt: .zero) }
@@ -44,8 +44,8 @@ struct FleetScopes: Sendable {
     return old.generation != generation
   }
 
-  /// Forgets scopes that were not used for long, and those beyond the limit that were not used for
-  /// longest. Many at once, since each time every copy is looked at.
+  /// Forgets scopes that were unused for long, and beyond the limit the least recently used. It
+  /// removes many at once, since each removal examines every copy.
   ///
   /// - Parameter kept: The scopes to keep in any case.
   /// - Returns: The scopes that are forgotten.

@@ -36,12 +36,12 @@ final class FleetSignal: Sendable {
   }
 }
 
-/// The reading of a record, for the requests of one server that want it at one time.
+/// The read of a record that concurrent requests of one server share.
 final class FleetReading: Sendable {
   struct ID: Hashable {
     var record: FleetRecordID
     var known: FleetVersion?
-    /// A reading of an earlier epoch is no comparison in this one.
+    /// A read in an earlier epoch does not count as a comparison in this one.
     var epoch: Int
   }
 

@@ -2,10 +2,10 @@ import Foundation
 import HTTPCachingProxy
 
 /// Everything of a ``Fleet`` that its lock guards: which stored responses count as the fleet's, and
-/// whether the others are heard. No call of it waits or does I/O.
+/// whether messages arrive. Its methods neither wait nor perform I/O.
 ///
-/// An *epoch* is a time in which the server has heard every message. A copy is trusted in the epoch
-/// in which it was made or compared with the store.
+/// An *epoch* is a period in which the server has received every message. A copy is trusted in the
+/// epoch in which it was made or compared with the store.
 struct FleetState: Sendable {
   struct Copy: Sendable {
     /// The version of the body in the store; `nil` if the store does not have it.
@@ -24,7 +24,7 @@ struct FleetState: Sendable {
     var error: FleetError?
   }
 
-  /// A fence that was sent or heard within the last minute.
+  /// A fence that was sent or received within the last minute.
   struct Floor: Sendable {
     var url: FleetURLID
     var version: FleetVersion
@@ -39,36 +39,36 @@ struct FleetState: Sendable {
 
   private var link: FleetLink
   private(set) var epoch = 0 { didSet { if epoch != oldValue { change = .all } } }
-  /// The copies that others have changed, of which the observers are not yet notified.
+  /// The copies that others have changed and observers are not yet notified of.
   private var change: CacheTierChange?
   var breaker = CircuitBreaker()
   private(set) var copies: [RecordKey: Copy] = [:]
   private var keys: [FleetURLID: Set<RecordKey>] = [:]
-  /// The latest fences, each with the time until which it is kept, and its place among all that
-  /// were heard.
+  /// The latest fences, each with the time until which it is kept, and its position among all
+  /// received fences.
   private var floors: [FleetURLID: (version: FleetVersion, until: Duration, place: Int)] = [:]
-  /// The number of fences that were heard.
+  /// The number of received fences.
   private var fenceCount = 0
   /// The position of the newest fence that has been discarded.
   private var forgottenPlace = 0
-  /// In the order in which they began to wait.
+  /// The waiting requests, in order of arrival.
   private var waiters: [FleetRecordID: [(id: UUID, signal: FleetSignal)]] = [:]
-  /// The waits that have ended so far, and their time together.
+  /// The number of finished waits, and their total time.
   private var waits = (count: 0, time: Duration.zero)
   var scopes = FleetScopes()
-  /// In the order in which they were made, each once.
+  /// The fences that are not in the store yet, in order, each once.
   private(set) var pending: [PendingFence] = []
   /// The number of times that each pending fence was queued.
   private var pendingCounts: [PendingFence: Int] = [:]
-  /// The scopes of which everything was removed, while the store does not know that yet.
+  /// The scopes that were emptied here and not yet in the store.
   var renewals: Set<String> = []
   var leases: [FleetTicket: Duration] = [:]
-  /// The records for which a request of this server has the lease, or asks for it. The others of it
-  /// wait here, and not in the store.
+  /// The records for which a request of this server has the lease, or requests it. Other requests
+  /// of this server wait here, without calling the store.
   private var asking: Set<FleetRecordID> = []
   private var reported: Report?
-  /// The fences that were sent since the latest beat, the oldest first. If that finds other
-  /// generations, they have gone to URLs that are no longer used, and are sent again.
+  /// The fences that were sent since the latest beat, the oldest first. If that beat finds other
+  /// generations, these fences went to URL ids that are no longer used, and are sent again.
   private var latelySent: [(fence: PendingFence, at: Duration)] = []
   private var isTelling = false
   private var isSending = false
@@ -86,7 +86,7 @@ struct FleetState: Sendable {
 
   var status: FleetStatus { link.status }
 
-  /// Returns the present state, or `nil` if it was reported already or while a report is in
+  /// Returns the current state, or `nil` if it was reported already or while a report is in
   /// progress. The caller reports the state, calls ``told()``, and calls this method again.
   mutating func news() -> Report? {
     guard !isTelling else { return nil }
@@ -108,19 +108,20 @@ struct FleetState: Sendable {
 
   mutating func stop() { link.stop() }
 
-  /// Moves the time on. It comes before each use of the state.
+  /// Advances the time. Call it before each use of the state.
   mutating func advance(to now: Duration) { if link.advance(to: now) { epoch += 1 } }
 
   mutating func sendsBeat(_ nonce: UInt64, at now: Duration) { link.sendsBeat(nonce, at: now) }
 
   mutating func failedBeat(_ nonce: UInt64, _ error: FleetError) { link.failedBeat(nonce, error) }
 
-  /// The store has carried a beat out. What it names is learnt before.
+  /// Records that the store has answered a beat. Call ``learn(_:of:since:)`` with its contents
+  /// first.
   mutating func answeredBeat(_ nonce: UInt64, at now: Duration) {
     if link.answeredBeat(nonce, at: now) { epoch += 1 }
   }
 
-  /// A beat has come back.
+  /// Records that a beat has come back.
   mutating func heardBeat(_ nonce: UInt64, at now: Duration) {
     if link.heardBeat(nonce, at: now) { epoch += 1 }
   }
@@ -129,7 +130,7 @@ struct FleetState: Sendable {
 
   mutating func openedFeed(at now: Duration) { link.openedFeed(at: now) }
 
-  /// The connection for messages is lost.
+  /// Records that the connection for messages is lost.
   mutating func lostFeed(_ error: FleetError) { link.lostFeed(error) }
 
   /// A Boolean value that indicates whether the connection for messages has to be replaced.
@@ -141,10 +142,10 @@ struct FleetState: Sendable {
     floors = floors.filter { $0.value.until > now }
   }
 
-  /// A beat names the store and the generations.
+  /// Applies the store's identity and the generations that a beat returned.
   ///
   /// - Parameter began: the time at which the beat was sent.
-  /// - Returns: The fences to send again: the store is another one, or has lost its contents.
+  /// - Returns: The fences to send again: the store was replaced, or has lost its contents.
   mutating func learn(_ pulse: FleetPulse, of scopes: [String], since began: Duration) -> [Floor] {
     let isOther = store.map { $0 != pulse.store } ?? false
     var isEmptied = false
@@ -157,8 +158,8 @@ struct FleetState: Sendable {
       return []
     }
     epoch += 1
-    // In a new generation every URL has another id. What is stored there was asked for since, and
-    // perhaps before a change whose fence went to the old one.
+    // In a new generation, every URL has another id. A response stored under it may have been
+    // requested before a change whose fence went to the old id.
     guard !isEmptied else {
       sendAgain()
       return []
@@ -173,7 +174,8 @@ struct FleetState: Sendable {
     return copies[key].map { $0.epoch == epoch && $0.receivedAt == head.receivedAt } ?? false
   }
 
-  /// Returns `true` if every change of a key was heard since it was noted.
+  /// Returns `true` if the server has received every message about a key since its copy was
+  /// recorded.
   func follows(_ key: RecordKey) -> Bool { status == .off || copies[key]?.epoch == epoch }
 
   /// Returns the copies that others have changed since the last call.
@@ -198,9 +200,9 @@ struct FleetState: Sendable {
     copies[key].flatMap { $0.receivedAt == head.receivedAt ? $0.version : nil }
   }
 
-  /// Notes a copy that was made or compared just now.
+  /// Records a copy that was made or compared just now.
   ///
-  /// - Parameter asked: the epoch in which the comparison began.
+  /// - Parameter asked: the epoch in which the comparison started.
   mutating func note(
     _ key: RecordKey, _ url: FleetURLID, receivedAt: Date, _ version: FleetVersion?, latest: FleetVersion?, asked: Int
   ) {
@@ -217,7 +219,7 @@ struct FleetState: Sendable {
     keys[url, default: []].insert(key)
   }
 
-  /// A moment at which a request began whose response the store does not get.
+  /// The start of a request whose response the store does not get.
   struct Moment: Sendable {
     fileprivate var epoch: Int
     fileprivate var fenceCount: Int
@@ -225,7 +227,7 @@ struct FleetState: Sendable {
 
   var moment: Moment { Moment(epoch: epoch, fenceCount: fenceCount) }
 
-  /// Notes a copy without a version: of a request since whose beginning no fence was heard.
+  /// Records a copy without a version, unless a fence for it arrived since its request started.
   mutating func note(_ key: RecordKey, _ url: FleetURLID, receivedAt: Date, since moment: Moment) {
     let latest = floors[url]?.place ?? forgottenPlace
     guard latest <= moment.fenceCount else {
@@ -241,7 +243,7 @@ struct FleetState: Sendable {
     if keys[copy.url]?.isEmpty == true { keys[copy.url] = nil }
   }
 
-  /// A Boolean value that indicates whether a record of these versions was declared stale.
+  /// A Boolean value that indicates whether a record with these versions was declared stale.
   func isFenced(_ url: FleetURLID, _ versions: FleetVersions) -> Bool {
     guard !versions.isFenced, let latest = versions.latest else { return true }
     return floors[url].map { latest <= $0.version } ?? false
@@ -249,7 +251,7 @@ struct FleetState: Sendable {
 
   // MARK: - Messages
 
-  /// Takes a fence that another server, or this one, has sent.
+  /// Applies a fence that this or another server has sent.
   mutating func fence(_ url: FleetURLID, _ version: FleetVersion, at now: Duration) {
     if floors[url] == nil, floors.count >= Self.floorLimit {
       (floors, forgottenPlace, epoch) = ([:], fenceCount, epoch + 1)
@@ -266,17 +268,18 @@ struct FleetState: Sendable {
     }
   }
 
-  /// Another server has stored a body, unless this one has it.
+  /// Records that another server has stored a body, unless this server has it.
   mutating func stored(_ record: FleetRecordID, _ version: FleetVersion) -> [FleetSignal] {
     for key in keys[record.url] ?? [] where copies[key]?.latest.map({ $0 < version }) ?? true {
-      // Compared before its next use.
+      // The copy is compared with the store before its next use.
       copies[key]?.epoch = -1
       changed(key)
     }
     return wake(record)
   }
 
-  /// Returns `true` if the caller may ask the store for the lease. It calls ``endAsking(_:)``.
+  /// Returns `true` if the caller may request the lease from the store. The caller must then call
+  /// ``endAsking(_:)``.
   mutating func beginAsking(_ record: FleetRecordID) -> Bool { asking.insert(record).inserted }
 
   mutating func endAsking(_ record: FleetRecordID) -> [FleetSignal] {
@@ -297,7 +300,7 @@ struct FleetState: Sendable {
     (waiters.removeValue(forKey: record) ?? []).map(\.signal)
   }
 
-  /// Notes the end of a wait for another request.
+  /// Records the end of a wait for another request.
   mutating func waited(_ time: Duration) { waits = (waits.count + 1, waits.time + time) }
 
   var statistics: FleetStatistics {
@@ -307,7 +310,7 @@ struct FleetState: Sendable {
       breakerClosings: breaker.transitions.closed, checks: checks, messageDelay: link.messageDelay)
   }
 
-  /// A scope has a new generation. Copies of an unknown generation may be this server's own.
+  /// Records a scope's new generation. Copies of an unknown generation may be this server's own.
   mutating func renewed(_ scope: String, _ generation: FleetGeneration) {
     guard scopes[scope] != generation else { return }
     _ = scopes.update(generation, of: scope)
@@ -335,8 +338,7 @@ struct FleetState: Sendable {
     for fence in fences { keep(fence) }
   }
 
-  /// Everything of a scope is removed. Even before the store knows it, this server does not use
-  /// what it has.
+  /// Removes everything of a scope. This server stops using its copies even before the store knows.
   mutating func remove(_ scope: String, at now: Duration) {
     // Removing everything is better than missing one scope.
     renewals = renewals.count < Self.pendingLimit ? renewals.union([scope]) : [Fleet.allScopes]
@@ -347,7 +349,7 @@ struct FleetState: Sendable {
     sendAgain()
   }
 
-  // MARK: - Fences that wait
+  // MARK: - Queued fences
 
   /// Queues a fence that could not be sent. It draws its version when it is sent, so one queued
   /// fence is enough.
@@ -364,7 +366,7 @@ struct FleetState: Sendable {
   /// A Boolean value that indicates whether a change is not yet in the store.
   var hasUnsent: Bool { !pending.isEmpty || !renewals.isEmpty }
 
-  /// Begins to send the queue.
+  /// Starts sending the queue.
   ///
   /// - Returns: `false` if the queue is empty or is being sent.
   mutating func beginsSending() -> Bool {
@@ -382,10 +384,10 @@ struct FleetState: Sendable {
 
   func pendingCount(of fence: PendingFence) -> Int { pendingCounts[fence] ?? 0 }
 
-  /// Notes that a fence was sent.
+  /// Records that a fence was sent.
   ///
-  /// - Parameter count: the count of it before it was sent. One that was to be kept since is sent
-  ///   again.
+  /// - Parameter count: its count before it was sent. If the fence was queued again since, it is
+  ///   sent again.
   mutating func sent(_ fence: PendingFence, _ count: Int, at now: Duration) {
     latelySent.append((fence, now))
     if latelySent.count > Self.pendingLimit { latelySent.removeFirst(Self.pendingLimit / 2) }

@@ -5,7 +5,7 @@ import ReactorCore
 
 /// The cache between a layer and the server, whose tier is a fleet.
 final class FleetUpstream: LayerUpstream {
-  /// The bytes of responses that it holds, for requests that validate them and for other layers.
+  /// The limit of its responses in bytes, which serve validations and other layers.
   private static let limit = 16 << 20
 
   private let fleet: Fleet
@@ -98,7 +98,7 @@ final class FleetUpstream: LayerUpstream {
   }
 }
 
-/// The error for a request that another process has sent a moment ago, without success.
+/// The error for a request that another process just sent without success.
 package struct FailedElsewhere: Error, CustomStringConvertible {
   package var description: String {
     "another process's request to the server just failed; retry in a second"

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The URL of a scope, in the present generation of both: a digest that reveals neither.
+/// The URL of a scope, in the current generation of both: a digest that reveals neither.
 public struct FleetURLID: Sendable, Hashable {
   /// The digest, in 64 hexadecimal digits.
   public let text: String
@@ -13,7 +13,7 @@ public struct FleetURLID: Sendable, Hashable {
 public struct FleetRecordID: Sendable, Hashable {
   /// The URL of the record. All records of one URL are invalidated and evicted together.
   public let url: FleetURLID
-  /// The name of the record among those of its URL, in hexadecimal digits and points.
+  /// The name of the record within its URL, in hexadecimal digits and points.
   public let name: String
 
   /// Creates an id from its parts.
@@ -23,8 +23,8 @@ public struct FleetRecordID: Sendable, Hashable {
   }
 }
 
-/// A moment in the life of a URL's hash: microseconds since 1970 by the clock of the store, and
-/// above all earlier ones of that hash.
+/// A point in the history of a URL's hash: microseconds since 1970 by the store's clock, greater
+/// than every earlier version of the hash.
 public struct FleetVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The microseconds.
   public let rawValue: UInt64
@@ -38,7 +38,7 @@ public struct FleetVersion: Sendable, Hashable, Comparable, CustomStringConverti
   public var description: String { "\(rawValue)" }
 }
 
-/// The right to store the response to a request that is sent afterwards.
+/// The right to store the response to a request that is sent after it was drawn.
 ///
 /// ```swift
 /// if case .granted(let ticket, _) = try await store.begin(
@@ -49,9 +49,9 @@ public struct FleetVersion: Sendable, Hashable, Comparable, CustomStringConverti
 /// }
 /// ```
 public struct FleetTicket: Sendable, Hashable {
-  /// The record that the response will be.
+  /// The record that will have the response.
   public let record: FleetRecordID
-  /// The moment at which the ticket was drawn.
+  /// The time at which the ticket was drawn.
   public let version: FleetVersion
 
   /// Creates a ticket from its parts.
@@ -61,7 +61,7 @@ public struct FleetTicket: Sendable, Hashable {
   }
 }
 
-/// The versions that a hash has of one record.
+/// The versions of one record in a hash.
 public struct FleetVersions: Sendable, Hashable {
   /// The ticket of the response whose body is stored; `nil` without one.
   public var body: FleetVersion?
@@ -77,10 +77,10 @@ public struct FleetVersions: Sendable, Hashable {
     self.fence = fence
   }
 
-  /// The ticket of the latest request that has shown the stored response to be the server's.
+  /// The ticket of the latest request that brought or confirmed the stored response.
   public var latest: FleetVersion? { body.map { max($0, confirmation ?? $0) } }
 
-  /// A Boolean value that indicates whether the record was declared stale since.
+  /// A Boolean value that indicates whether the record was declared stale since then.
   public var isFenced: Bool {
     guard let latest, let fence else { return false }
     return latest <= fence
@@ -93,7 +93,7 @@ public struct FleetView: Sendable, Hashable {
   public var versions: FleetVersions
   /// Everything but the body; `nil` without a record.
   public var head: Data?
-  /// The body; `nil` without a record, and where the caller has that version.
+  /// The body; `nil` without a record, or if the caller has that version.
   public var body: Data?
 
   /// Creates a view from its parts.
@@ -121,8 +121,8 @@ public enum FleetWish: String, Sendable, Hashable, CaseIterable {
 /// }
 /// ```
 public enum FleetBeginning: Sendable, Hashable {
-  /// Send the request. Renew the lease meanwhile, and end it with a commit or a release. The
-  /// versions are those before the ticket.
+  /// Send the request. Renew the lease meanwhile, and finish with a commit or a release. The
+  /// versions are as they were before the ticket.
   case granted(FleetTicket, FleetVersions)
   /// Send the request without a lease: recent responses could not be stored, or no lease was
   /// requested.
@@ -141,7 +141,7 @@ public enum FleetChange: Sendable, Hashable {
   case confirmation(head: Data, of: FleetVersion)
 }
 
-/// The end of a commit.
+/// The result of a commit.
 public enum FleetCommitment: String, Sendable, Hashable {
   /// The response is stored.
   case kept
@@ -153,13 +153,13 @@ public enum FleetCommitment: String, Sendable, Hashable {
   case lost
 }
 
-/// The reason for which a lease is given back.
+/// The reason for releasing a lease.
 ///
 /// ```swift
 /// try await store.release(ticket, .failed(.seconds(1)))
 /// ```
 public enum FleetRelease: Sendable, Hashable {
-  /// The request was given up. Another server may send it.
+  /// The request was abandoned. Another server may send it.
   case abandoned
   /// The request has failed. No server sends it for this long.
   case failed(Duration)
@@ -167,12 +167,12 @@ public enum FleetRelease: Sendable, Hashable {
   case pass(Duration)
 }
 
-/// A random text that stands for everything that is stored since the latest removal of it.
+/// A random text that names the contents of a scope since its latest removal.
 public typealias FleetGeneration = String
 
 /// The state of the store that each heartbeat returns.
 public struct FleetPulse: Sendable, Hashable {
-  /// The identity of the store. It changes if the store is another one, or has lost its contents.
+  /// The identity of the store. It changes if the store was replaced or has lost its contents.
   public var store: String
   /// The generations of the scopes, in their order.
   public var generations: [FleetGeneration]
@@ -194,16 +194,16 @@ public struct FleetPulse: Sendable, Hashable {
 ///
 /// Messages may be lost. ``FleetStore/beat(_:nonce:scopes:)`` detects that.
 public enum FleetMessage: Sendable, Hashable {
-  /// The subscription has begun. All later messages arrive.
+  /// The subscription is established. All later messages arrive.
   case following
   /// A record has a new body. Servers that wait for it can read it.
   case stored(FleetRecordID, FleetVersion)
-  /// A lease was given back without a response.
+  /// A lease was released without a response.
   case released(FleetRecordID)
   /// Everything of a URL below this version is stale.
   case fenced(FleetURLID, FleetVersion)
   /// A scope has a new generation.
   case renewed(scope: String, FleetGeneration)
-  /// The beat of this server.
+  /// This server's own heartbeat.
   case beat(UInt64)
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// let servers = [Fleet(store), Fleet(store)]
 /// ```
 ///
-/// Its contents end with the process. Nothing limits them but the retention of each hash.
+/// Its contents are gone with the process. Only the retention of each hash limits them.
 public final class MemoryFleetStore: FleetStore {
   private let state = Mutex(State())
   private let now: @Sendable () -> UInt64
@@ -151,7 +151,7 @@ public final class MemoryFleetStore: FleetStore {
   /// A Boolean value that indicates whether no response and no ticket is stored.
   public var isEmpty: Bool { state.withLock { $0.hashes.isEmpty } }
 
-  /// Removes everything, as an operator does: a node finds out by its next beat.
+  /// Removes everything, as an operator would. Servers detect it with their next heartbeat.
   public func removeAll() {
     state.withLock { state in
       state.hashes = [:]
@@ -159,10 +159,10 @@ public final class MemoryFleetStore: FleetStore {
     }
   }
 
-  /// Removes what is stored of a URL, as a store does whose memory is full.
+  /// Removes the records of a URL, as a store does when its memory is full.
   package func evict(_ url: FleetURLID) { state.withLock { $0.hashes[url] = nil } }
 
-  /// The contents at one moment, as a replica has them.
+  /// A snapshot of the contents, as a replica has it.
   package struct Contents: Sendable {
     fileprivate var hashes: [FleetURLID: FleetHash]
     fileprivate var generations: [String: FleetGeneration]
@@ -170,7 +170,7 @@ public final class MemoryFleetStore: FleetStore {
 
   package var contents: Contents { state.withLock { Contents(hashes: $0.hashes, generations: $0.generations) } }
 
-  /// Goes on with the contents of a replica, which is another store from then on.
+  /// Continues with the contents of a replica, under a new identity.
   package func failOver(to contents: Contents) {
     state.withLock { state in
       (state.hashes, state.generations) = (contents.hashes, contents.generations)
@@ -206,7 +206,8 @@ public final class MemoryFleetStore: FleetStore {
   }
 }
 
-/// All of one URL, as a store keeps it: the rules that the scripts of a store follow, as values.
+/// The stored state of one URL. Its methods are the rules that the scripts of a store follow, as
+/// pure functions.
 package struct FleetHash: Sendable, Hashable {
   struct StoredRecord: Sendable, Hashable {
     var head: Data?
@@ -292,8 +293,8 @@ package struct FleetHash: Sendable, Hashable {
     return (.kept, isNews)
   }
 
-  /// Removes the oldest variant, whose name has a point: the others are found by the first record.
-  /// Without one, the oldest record.
+  /// Removes the oldest variant, whose name contains a point; without variants, the oldest record.
+  /// Other variants are found through the first record.
   private mutating func removeOldest(beside name: String) {
     let stored = records.filter { $0.value.version != nil }
     guard stored.count > Self.recordLimit else { return }
@@ -305,7 +306,7 @@ package struct FleetHash: Sendable, Hashable {
     if let oldest { records[oldest.key] = nil }
   }
 
-  /// - Returns: `true` if a server waits; `nil` if the ticket has no lease.
+  /// - Returns: `true` if a server waits for it; `nil` if the ticket has no lease.
   mutating func release(_ ticket: FleetTicket, _ reason: FleetRelease, at now: UInt64) -> Bool? {
     guard var record = records[ticket.record.name], record.holder == ticket.version else { return nil }
     let isAwaited = record.isAwaited

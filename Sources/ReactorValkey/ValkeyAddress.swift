@@ -25,10 +25,10 @@
     /// The number of the database. Default: 0.
     public var database: Int
     /// The path of a file with the certificates of the authorities that are trusted, in PEM; `nil`
-    /// trusts those of the system.
+    /// trusts the system's authorities.
     public var trustRoots: String?
-    /// The path of a file with the certificate of this program and those up to its authority, in
-    /// PEM; `nil` for a server that asks for none.
+    /// The path of a file with this program's certificate and its chain, in PEM; `nil` without a
+    /// client certificate.
     public var certificate: String?
     /// The path of a file with the key of ``certificate``, in PEM; `nil` if that file has it.
     public var privateKey: String?
@@ -55,7 +55,7 @@
       guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(), let host = url.host,
         !host.isEmpty, let isEncrypted = Self.schemes[scheme]
       else {
-        throw .misconfigured("the address is no URL such as redis://host:6379 or rediss://user:password@host:6380")
+        throw .misconfigured("the address is not a URL such as redis://host:6379 or rediss://user:password@host:6380")
       }
       let path = url.path.drop { $0 == "/" }
       guard url.query == nil, url.fragment == nil, let database = path.isEmpty ? 0 : Int(path), database >= 0 else {
@@ -75,7 +75,7 @@
     /// The host and the port.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
     public var debugDescription: String { description }
-    /// The host and the port alone.
+    /// Only the host and the port.
     public var customMirror: Mirror { Mirror(self, children: ["address": description]) }
   }
 #endif

@@ -8,10 +8,10 @@
 
   /// The commands that a ``ValkeyStore`` needs of a client.
   public protocol ValkeyCommands: Sendable {
-    /// Sends a command, and returns its reply, an error of the server included.
+    /// Sends a command, and returns its reply, which may be an error of the server.
     ///
-    /// Cancellation of the task must not end a connection that others use: what was sent is carried
-    /// out.
+    /// Cancelling the task must not close a connection that others use, so a command that was sent
+    /// is carried out.
     ///
     /// - Parameters:
     ///   - arguments: The command and its arguments.
@@ -78,7 +78,7 @@
       if case .connected(let channel) = state.withLock(\.self) { channel.close(promise: nil) }
     }
 
-    /// Ends the connection. Whatever waits fails, and nothing is sent any more.
+    /// Ends the connection. Waiting commands fail, and nothing more is sent.
     ///
     /// ```swift
     /// await connection.close()
@@ -114,8 +114,8 @@
       } catch { throw Self.fleetError(error) }
     }
 
-    /// Ends the connection to a server that was a primary, or never was one: the name may lead to
-    /// another one by now.
+    /// Closes the connection to a server that is not a primary, since its name may now lead to
+    /// another server.
     private func leave(_ channel: any Channel, _ error: FleetError) {
       state.withLock { state in
         guard case .connected(let present) = state, present === channel else { return }

@@ -14,8 +14,8 @@
       (self.address, self.channel, self.failure) = (address, channel, failure)
     }
 
-    /// Returns the channel, once the server has agreed. Otherwise the channel is closed. What TLS
-    /// has refused is the error, though the connection was closed before that was told.
+    /// Returns the channel, once the server has agreed. Otherwise the channel is closed. A failure
+    /// of TLS is the error, even if the connection was closed before it was reported.
     func begin() -> EventLoopFuture<any Channel> {
       hello().flatMap { mode in
         mode == "cluster" ? checkCluster() : channel.eventLoop.makeSucceededVoidFuture()
@@ -72,7 +72,7 @@
       if case .error(let text) = reply { throw FleetError(server: text) }
     }
 
-    /// Names the usual cause of a connection that ends, or says nothing, before the first reply.
+    /// Names the usual cause if a connection is closed, or silent, before the first reply.
     private func named(_ error: any Error) -> any Error {
       guard case .unavailable(let reason) = ValkeyConnection.fleetError(error) else { return error }
       return FleetError.unavailable(

@@ -95,7 +95,9 @@
       case UInt8(ascii: "+"): return .string(Data(line.readableBytesView))
       case UInt8(ascii: "-"): return .error(String(buffer: line))
       case UInt8(ascii: ":"):
-        guard let number = Int64(String(buffer: line)) else { throw RESPError(description: "an integer is no number") }
+        guard let number = Int64(String(buffer: line)) else {
+          throw RESPError(description: "an integer is not a number")
+        }
         return .integer(number)
       case UInt8(ascii: ","), UInt8(ascii: "("): return .number(String(buffer: line))
       case UInt8(ascii: "#"):
@@ -170,7 +172,7 @@
     /// Returns a length, which is -1 for null and otherwise at most ``limit``.
     private func count(_ line: ByteBuffer) throws -> Int {
       guard let count = Int(String(buffer: line)), count >= -1, count <= limit else {
-        throw RESPError(description: "a length is no number from -1 to \(limit)")
+        throw RESPError(description: "a length is not a number from -1 to \(limit)")
       }
       return count
     }

@@ -146,7 +146,7 @@
         return text(fence)
         """)
 
-    /// Arguments: a new generation, whether it replaces the present one, retention in ms, channel,
+    /// Arguments: a new generation, whether it replaces the current one, retention in ms, channel,
     /// message without the generation.
     static let generation = ValkeyScript(
       name: "generation",

@@ -73,7 +73,8 @@
       }
     }
 
-    /// Looks whether the server takes changes, is new enough, and makes room well when it is full.
+    /// Checks whether the server accepts writes, is recent enough, and evicts suitably when it is
+    /// full.
     private func problems() async throws(FleetError) -> [String] {
       let reply = try await call(["INFO"], key: nil)
       guard let text = reply.text else { throw .wrongData("INFO has answered \(reply)") }
@@ -86,15 +87,15 @@
         _ = try await nodes()
         _ = try await read(FleetRecordID(url: FleetURLID(text: "verify"), name: "0"), known: nil)
       } catch {
-        // A server that does not answer is no finding.
+        // A server that does not answer is not a finding.
         if case .unavailable = error { throw error }
-        problems.append("the server does not take what a fleet sends: \(error.reason)")
+        problems.append("the server does not accept a fleet's commands: \(error.reason)")
       }
       return problems
     }
   }
 
-  /// The properties that a server tells of itself.
+  /// The properties that a server reports about itself.
   struct ServerInfo: Sendable {
     private var values: [String: String] = [:]
 

@@ -30,7 +30,7 @@
     /// - Parameters:
     ///   - commands: The client: a ``ValkeyConnection``, or an adapter to another one.
     ///   - namespace: The name of the fleet, of 1 to 64 letters, digits, points, underscores and
-    ///     hyphens. Servers with one namespace share what they have.
+    ///     hyphens. Servers with the same namespace share their responses.
     /// - Throws: `FleetError.misconfigured(_:)` for another namespace.
     public init(_ commands: any ValkeyCommands, namespace: String) throws(FleetError) {
       let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-".utf8)
@@ -63,7 +63,7 @@
       do throws(FleetError) {
         reply = try await call(["HMGET", key] + fields + (known == nil ? ["b:" + record.name] : []), key: key)
       } catch {
-        // Whatever has that key is no record. The next request to the server repairs it.
+        // The data under that key is not a record. The next request to the server repairs it.
         guard case .wrongData = error else { throw error }
         return FleetView()
       }
@@ -177,7 +177,7 @@
         return await group.reduce(into: Array(repeating: Result.success(""), count: scopes.count)) { $0[$1.0] = $1.1 }
       }
       let back = try await written.get()
-      guard back.text == "\(nonce)" else { throw .wrongData("a beat has read \(back)") }
+      guard back.text == "\(nonce)" else { throw .wrongData("a heartbeat returned \(back)") }
       let lines = try await info.get().text?.split(whereSeparator: \.isNewline) ?? []
       guard let line = lines.first(where: { $0.hasPrefix("master_replid:") }) else {
         throw .wrongData("INFO names no master_replid")

@@ -106,7 +106,7 @@ struct AbsentStoreTests {
       clock.advance(by: .seconds(1))
       return server.fleet.status == .following
     }
-    // Nobody knows whether another has got a newer one, so the origin decides.
+    // Another server may have got a newer response, so the origin decides.
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "it is used") }
     await one.receive("", exchange, status: .notModified, [.cacheControl: "max-age=600", .eTag: "\"2\""])
     await other.until { await $0.stored() == "new" }

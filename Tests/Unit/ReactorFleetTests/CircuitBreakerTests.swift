@@ -64,7 +64,7 @@ struct CircuitBreakerTests {
     #expect(breaker.transitions == (open: 8, closed: 1))
   }
 
-  @Test func `a call whose end nobody reports keeps it open for a second`() {
+  @Test func `a call without a reported outcome keeps the breaker open for a second`() {
     let breaker = Breaker()
     for _ in 0..<5 { breaker.failed(at: .zero, jitter: 0) }
     #expect(breaker.admits(at: .seconds(1)))

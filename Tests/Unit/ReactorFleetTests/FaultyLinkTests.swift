@@ -63,7 +63,7 @@ struct FaultyLinkTests {
     try await one.ask("old")
     await other.until { await $0.stored() == "old" }
     for server in [one, other] { server.store.refusal.change { $0 = .readOnly("READONLY") } }
-    // Its change is told to nobody.
+    // Its change reaches no other server.
     try await other.change()
     await wait(for: one) { $0.fleet.status == .alone }
     #expect(reports.value.last == .some(.readOnly("READONLY")))
@@ -75,7 +75,7 @@ struct FaultyLinkTests {
     await other.stop()
   }
 
-  @Test func `a server that starts at such a store caches as one alone does`() async throws {
+  @Test func `a server that starts with a faulty link caches as if it had no fleet`() async throws {
     let one = await FleetServer(store, clock, refusal: .readOnly("READONLY"))
     try await one.ask("own")
     #expect(await one.stored() == "own")
@@ -125,7 +125,7 @@ struct FaultyLinkTests {
     await other.stop()
   }
 
-  @Test func `a beat asks for no more scopes than its limit`() async throws {
+  @Test func `a beat requests no more scopes than its limit`() async throws {
     let one = await FleetServer(store, clock) { $0.shares = .everyScope }
     for number in 0..<1_500 {
       try await one.fleet.invalidate("https://api.example.com/a", in: Scope("user \(number)"))

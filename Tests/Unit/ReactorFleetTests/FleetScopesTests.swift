@@ -7,14 +7,14 @@ import Testing
 struct FleetScopesTests {
   private let always = [Fleet.allScopes, Fleet.digest(of: .shared)].sorted()
 
-  @Test func `the shared ones are asked for from the start, and never forgotten`() {
+  @Test func `the shared ones are requested from the start, and never forgotten`() {
     var scopes = FleetScopes()
     #expect(scopes.followed == always)
     for scope in always { scopes.learn("1", of: scope, at: .zero) }
     #expect(scopes.forget(at: .seconds(1_000_000), except: []).isEmpty && scopes.followed == always)
   }
 
-  @Test func `one that is not used for ten minutes is forgotten, and the others stay`() {
+  @Test func `a scope that is unused for ten minutes is forgotten, and the others stay`() {
     var scopes = FleetScopes()
     for scope in ["a", "b", "c"] { scopes.learn("1", of: scope, at: .zero) }
     #expect(scopes.use("b", at: .seconds(400)) == "1")

@@ -11,7 +11,7 @@ final class UnreliableStore: FleetStore {
   let store: MemoryFleetStore
   /// `true` while the store is away.
   let isAway = Atomic<Bool>(false)
-  /// `true` while messages are lost, and nobody notices.
+  /// `true` while messages are lost unnoticed.
   let isMute = Atomic<Bool>(false)
   /// The number of begins that have arrived.
   let begins = Atomic<Int>(0)
@@ -108,7 +108,7 @@ final class UnreliableStore: FleetStore {
   func nodes() async throws(FleetError) -> Int { try await store.nodes() }
 }
 
-/// A clock of a process that was stopped: its time goes on, and no timer has fired yet.
+/// A clock of a process that was stopped: its time continues, and no timer has fired yet.
 final class LeapingClock: Clock {
   private let clock: TestClock
   private let leap = Shared(Duration.zero)
@@ -185,7 +185,7 @@ final class FleetServer: Sendable {
     Issue.record("it has not come to that", sourceLocation: sourceLocation)
   }
 
-  /// Waits until the servers sleep again, so that each beats once before the time goes on: on a
+  /// Waits until the servers sleep again, so that each beats once before the time continues: on a
   /// busy machine, one would seem dead to the others otherwise. A sleeper may be gone for good.
   private func settle(_ sleepers: Int) async {
     for _ in 0..<10_000 where clock.sleeperCount < sleepers { await Task.yield() }

@@ -76,7 +76,7 @@ struct FleetStateTests {
     #expect(state.status == .following && !state.vouches(for: key, head))
   }
 
-  @Test func `a server that starts tells that it hears nobody only with a reason`() {
+  @Test func `a server that starts reports that it is disconnected only with a reason`() {
     var state = FleetState(trust: .seconds(10))
     state.start(at: .zero)
     #expect(state.news() == nil)
@@ -112,7 +112,7 @@ struct FleetStateTests {
     state.forgetScopes(at: .seconds(600))
     #expect(!state.vouches(for: own, ownHead) && state.vouches(for: key, head))
     #expect(state.takeChange() == .keys([own]))
-    // One that was compared before is not trusted after it.
+    // A record that was compared before is not trusted after it.
     state.note(own, FleetURLID(text: "b"), receivedAt: date, version(10), latest: version(10), asked: state.epoch)
     #expect(!state.vouches(for: own, ownHead))
   }
@@ -151,7 +151,7 @@ struct FleetStateTests {
     }
     #expect(learn("g", since: .seconds(1)).isEmpty)
     state.sent(fence, 0, at: .seconds(2))
-    // One that was sent during a beat may have come after it.
+    // A message that was sent during a heartbeat may have arrived after it.
     #expect(learn("g", since: .seconds(1.9)).isEmpty)
     #expect(learn("h", since: .seconds(3)) == [fence])
     state.sent(fence, 1, at: .seconds(4))
@@ -211,7 +211,7 @@ struct FleetStateTests {
     for number in 0...FleetState.pendingLimit {
       state.keep(FleetState.PendingFence(url: "\(number)", scope: .shared, removes: false))
     }
-    // Rather everything is removed than one change is lost.
+    // Removing everything is better than losing one change.
     #expect(state.pending.isEmpty && state.renewals == [Fleet.allScopes])
   }
 }

@@ -87,7 +87,7 @@ struct FleetTests {
     #expect(other.store.begins.load(ordering: .relaxed) == begins + 1)
     await one.receive("hello", exchange)
     #expect(await waiting == Array(repeating: "hello", count: 50))
-    // The one that asks on its own server is waited for, too.
+    // A request on the same server is waited for, too.
     guard case .send(let own) = await other.plan(path: "/b") else { return #expect(Bool(false), "nobody asks") }
     async let others = (0..<50).concurrently { _ in await other.stored(path: "/b") }
     await other.until { $0.fleet.statistics.waiting == 50 }
@@ -125,7 +125,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `a request that nobody answers is another server's turn`() async throws {
+  @Test func `a request without an answer is another server's turn`() async throws {
     let (one, other) = await pair()
     var plan: ProxyCache.Plan? = await one.plan()
     guard case .send = plan else { return #expect(Bool(false), "nobody asks") }
@@ -140,7 +140,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `whoever has waited long enough asks by itself`() async throws {
+  @Test func `a server that has waited long enough sends its own request`() async throws {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()
@@ -175,7 +175,7 @@ struct FleetTests {
       return #expect(Bool(false), "it is not refreshed")
     }
     #expect(String(decoding: answer.body, as: UTF8.self) == "old" && answer.cacheStatus.timeToLive == 0)
-    // Nobody waits for it, and nobody else asks.
+    // No request waits for it, and no other server asks.
     guard case .answer(let same) = await other.plan() else { return #expect(Bool(false), "the other asks too") }
     #expect(String(decoding: same.body, as: UTF8.self) == "old")
     #expect(exchange.request.headerFields[.ifNoneMatch] == "\"1\"")
@@ -212,7 +212,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `a response from before a change is nobody's, however late it comes`() async throws {
+  @Test func `a response from before a change serves no request, however late it arrives`() async throws {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     try await other.change()
@@ -248,7 +248,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `a response that was asked for without a ticket does not outlive a change by another`() async throws {
+  @Test func `a response that was requested without a ticket does not outlive a change by another`() async throws {
     let (one, other) = await pair()
     one.store.isAway.store(true, ordering: .relaxed)
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "it does not ask") }

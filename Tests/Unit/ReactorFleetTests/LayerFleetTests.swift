@@ -169,7 +169,7 @@ struct LayerFleetTests {
       try await one.layer.send(Resource("list", method: .put))
       await until { shown.value == ["a", "1"] }
       #expect(try await one.names.fetch("list") == ["a", "1"])
-      // Whoever was faster has validated it for both, once, or a second time where the two changes
+      // The faster server has validated it for both, once, or a second time where the two changes
       // of memory, the message and the answer, came apart.
       #expect(origin.requests.prefix(2) == ["GET", "PUT"] && (3...4).contains(origin.requests.count))
       stream.cancel()
@@ -177,7 +177,7 @@ struct LayerFleetTests {
     }
   }
 
-  @Test func `what one invalidates is stale for all, and the first who needs it asks for all`() async throws {
+  @Test func `what one invalidates is stale for all, and the first who needs it requests all`() async throws {
     try await withPair { one, other, reader in
       for server in [one, other] { _ = try await server.names.fetch("list") }
       await untilShared("a", by: reader)
@@ -194,7 +194,7 @@ struct LayerFleetTests {
     }
   }
 
-  @Test func `whoever wants the server's answer asks it, and the others get the new one`() async throws {
+  @Test func `a layer that wants the server's answer requests it, and the others get the new one`() async throws {
     try await withPair { one, other, reader in
       for server in [one, other] { _ = try await server.names.fetch("list") }
       await untilShared("a", by: reader)
@@ -228,7 +228,7 @@ struct LayerFleetTests {
       for server in [one, other] { _ = try await server.names.fetch("list") }
       one.store.isAway.store(true, ordering: .relaxed)
       one.store.isMute.store(true, ordering: .relaxed)
-      // For ten seconds and a beat nobody is heard.
+      // For ten seconds and a heartbeat, no message arrives.
       await until {
         clock.advance(by: .milliseconds(500))
         return one.fleet.status == .alone
@@ -311,7 +311,7 @@ struct LayerFleetTests {
     try await withPair { one, other, _ in
       _ = try await one.names.fetch("list")
       _ = try await one.names.fetch("list")
-      // Fresh for as long as the configuration says, in this process alone.
+      // Fresh for as long as the configuration says, only in this process.
       #expect(origin.requests == ["GET"])
       try await other.layer.send(Resource("list", method: .put))
       await until { one.isStale }

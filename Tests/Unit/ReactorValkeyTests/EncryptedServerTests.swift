@@ -40,7 +40,7 @@
       } catch { return error }
     }
 
-    @Test func `a certificate that nobody trusts is refused in words, and one of the user's own is not`() async throws {
+    @Test func `an untrusted certificate is refused in words, and the user's own is accepted`() async throws {
       try await withServer { server, certificate, _ in
         guard case .misconfigured(let reason)? = await error(of: server.address) else {
           return #expect(Bool(false), "it is trusted")
@@ -54,7 +54,7 @@
       }
     }
 
-    @Test func `a server that asks for a certificate says so, and takes one`() async throws {
+    @Test func `a server that requests a certificate says so, and takes one`() async throws {
       try await withServer(asksForCertificates: true) { server, certificate, key in
         var address = server.address
         address.trustRoots = certificate

@@ -48,7 +48,7 @@
       }
     }
 
-    @Test func `what is not complete is no reply, up to the limit`() throws {
+    @Test func `an incomplete reply is no reply, up to the limit`() throws {
       var decoder = RESPDecoder(limit: 100)
       var buffer = ByteBuffer(string: "*50\r\n")
       #expect(try decoder.decode(buffer: &buffer) == nil)
@@ -79,7 +79,7 @@
     @Test(arguments: [
       "cache:6379", "http://cache", "redis://", "redis://cache/x", "redis://cache/-1", "redis://cache?x",
     ])
-    func `what is no address says how one looks`(text: String) {
+    func `an invalid address is an error that shows a valid one`(text: String) {
       #expect { try ValkeyAddress(text) } throws: { "\($0)".contains("address") }
     }
   }

@@ -25,7 +25,7 @@
     /// - Parameters:
     ///   - options: Further options of the server.
     ///   - port: The port; `nil` for a free one.
-    ///   - isEncrypted: `true` for TLS alone on that port; `options` name the certificate.
+    ///   - isEncrypted: `true` for only TLS on that port; `options` name the certificate.
     static func start(_ options: [String] = [], port: Int? = nil, isEncrypted: Bool = false) async throws -> RedisServer
     {
       // Another process may take the port between its choice and its use.

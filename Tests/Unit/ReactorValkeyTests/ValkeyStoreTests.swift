@@ -93,7 +93,7 @@
       await server.stop()
     }
 
-    @Test func `verify counts the records, and names those that cannot be read`() async throws {
+    @Test func `verify counts the records, and names the unreadable ones`() async throws {
       let server = try await RedisServer.start()
       let (store, connection) = try store(server)
       #expect(try await store.verify() == ValkeyStore.Verification())
@@ -165,7 +165,7 @@
       await server.stop()
     }
 
-    @Test func `a client finds a server that was started anew, and its feed says that it has ended`() async throws {
+    @Test func `a client finds a server that was started again, and its feed says that it has ended`() async throws {
       let server = try await RedisServer.start()
       let (store, connection) = try store(server)
       let first = try await store.beat("node", nonce: 1, scopes: ["a"])
@@ -185,7 +185,7 @@
       await again.stop()
     }
 
-    @Test func `replies of many at once go to those who asked, over one connection`() async throws {
+    @Test func `replies to many callers at once go to the right ones, over one connection`() async throws {
       let server = try await RedisServer.start()
       let connection = ValkeyConnection(server.address)
       await withTaskGroup(of: Void.self) { group in

@@ -94,7 +94,8 @@ final class Cluster: Sendable {
     let begun = now
     origin.changes(path, 1)
     defer { origin.changes(path, -1) }
-    // Others know of one that the store refuses, too: they do not follow such a store for long.
+    // Other servers may also know of a change that the store refuses: they do not follow such a
+    // store for long.
     guard let isAcknowledged = await server.put(path), isAcknowledged || traits.refuses else { return }
     let ended = now
     changes.withLock { $0[path, default: []].append(Change(server: server.number, begun: begun, ended: ended)) }
@@ -131,8 +132,8 @@ final class Cluster: Sendable {
   private func failOver(_ draws: SeededDraws) async {
     let time = now
     await store.failOver(draws)
-    // What the replica does not have is told again by who has made it. If that one is gone, or
-    // cannot reach the store, nobody knows it.
+    // What the replica lacks is announced again by the server that made it. If that server is gone,
+    // or cannot reach the store, the others never learn of it.
     let end = now + traits.delivery
     let living = Set(running.filter { $0.fleet.status != .off }.map(\.number))
     changes.withLock { changes in
@@ -179,7 +180,7 @@ final class Cluster: Sendable {
     )
   }
 
-  /// Everything goes on, and all servers agree.
+  /// Everything continues, and all servers agree.
   func judgeEnd() async {
     world.note("all is well")
     origin.recover()

@@ -12,7 +12,7 @@ final class ClusterStore: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// Opens when the store goes on.
+    /// Opens when the store continues.
     var frozen: Gate?
     /// The connections for messages, by their numbers.
     var feeds: [Int: Gate] = [:]
@@ -91,7 +91,7 @@ final class ClusterStore: Sendable {
 
   func cutFeeds() { for gate in state.withLock({ $0.feeds.sorted { $0.key < $1.key }.map(\.value) }) { gate.open() } }
 
-  /// Notes a connection for messages.
+  /// Records a connection for messages.
   ///
   /// - Returns: its number, and the gate that opens when it is lost.
   func openFeed() -> (Int, Gate) {
@@ -157,7 +157,7 @@ final class ClusterLink: FleetStore {
     guard !process.hasCrashed else { throw .unavailable("the process has ended") }
     await way()
     if let gate = store.frozen {
-      // What was sent is carried out some time, and nobody hears the answer.
+      // What was sent is carried out later, and the reply is lost.
       _ = spawnApart(on: world.configuration.taskExecutor) {
         try? await gate.wait()
         _ = try? await body()
@@ -293,7 +293,7 @@ final class ClusterLink: FleetStore {
     world.note("a connection for messages is lost")
   }
 
-  /// Messages stand still now and then, and go on as if nothing had been.
+  /// Messages stand still now and then, and continue as if nothing had been.
   private func stall() async {
     if let gate = store.frozen { try? await gate.wait() }
     guard store.traits.stallsFeeds, !store.isWell, draws.chance(0.05) else { return }

@@ -51,7 +51,7 @@ final class ClusterOrigin: Sendable {
     }
   }
 
-  /// While a response is fresh, and nobody changes anything, nobody asks again.
+  /// While a response is fresh and nothing changes, no server requests it again.
   private func judgeAsking(_ path: String, by server: Int, at now: Duration) {
     let (latest, change) = state.withLock { ($0.latest[path], $0.changes[path] ?? (0, .zero)) }
     // Its ticket was drawn a little earlier.

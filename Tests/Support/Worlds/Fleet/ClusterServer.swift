@@ -79,7 +79,7 @@ final class ClusterServer: Sendable {
 
   /// Answers a request, from the cache or by the origin.
   ///
-  /// - Returns: The text of the answer; `nil` if there is none.
+  /// - Returns: The text of the answer; `nil` without an answer.
   @discardableResult func get(_ path: String, _ fields: HTTPFields) async -> String? {
     // It waits in the socket of a process that stands still.
     await standstill.wait()

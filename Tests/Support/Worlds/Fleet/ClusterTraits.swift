@@ -13,10 +13,10 @@ struct ClusterTraits: Sendable {
   var originLoss = 0.0
   /// A connection for messages is lost at some time.
   var cutsFeeds = false
-  /// Messages stand still for some seconds, and nobody notices. Then they go on, or the connection
-  /// is lost.
+  /// Messages stand still for some seconds, unnoticed. Then they continue, or the connection is
+  /// lost.
   var stallsFeeds = false
-  /// The store answers nobody for some seconds, and then carries out what it was sent.
+  /// The store does not answer for some seconds, and then carries out what it was sent.
   var freezes = false
   /// A replica takes over, without the latest changes.
   var failsOver = false
@@ -24,9 +24,10 @@ struct ClusterTraits: Sendable {
   var evicts = false
   /// Servers end, in good order or not, and begin again.
   var restarts = false
-  /// Servers stand still for some seconds, with their timers, and go on with what waits for them.
+  /// Servers stand still for some seconds, with their timers, and continue with what waits for
+  /// them.
   var stops = false
-  /// A connection for messages carries nothing any more, and nobody is told.
+  /// A connection for messages silently carries nothing any more.
   var silencesFeeds = false
   /// The store takes no changes for some seconds, and passes messages on.
   var refuses = false

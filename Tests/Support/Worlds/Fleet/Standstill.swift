@@ -1,7 +1,7 @@
 import ReactorTesting
 import Synchronization
 
-/// A process that stands still now and then: whatever would go on in it waits.
+/// A process that stands still now and then: whatever would continue in it waits.
 final class Standstill: Sendable {
   private struct State {
     var gate: Gate?
@@ -27,7 +27,7 @@ final class Standstill: Sendable {
   func wait() async { while let gate = state.withLock(\.gate), (try? await gate.wait()) != nil {} }
 }
 
-/// The clock of such a process: its time goes on, and its timers fire once it does.
+/// The clock of such a process: its time continues, and its timers fire once it does.
 struct StandstillClock: Clock {
   let clock: TestClock
   let standstill: Standstill
