@@ -126,7 +126,7 @@ extension LiveResource {
   }
 
   private func show(_ state: LoadState<Model>) {
-    // A state that was read synchronously may be newer than one that is on its way.
+    // A state that was read synchronously may be newer than a state that is about to arrive.
     if states.areRevised, let revision, state.revision <= revision { return }
     revision = state.revision
     let news = News(from: latest, to: state)

@@ -98,7 +98,7 @@ public final class ModelLayer: Sendable {
       layer: layer, backend: backend, parser: parser, configuration: configuration ?? layer.configuration)
   }
 
-  /// The present numbers of the layer and its reactors, for gauges and counters. Reading them is
+  /// The current numbers of the layer and its reactors, for gauges and counters. Reading them is
   /// cheap, and counting costs a memory hit nothing.
   public var statistics: ModelLayer.Statistics { layer.statistics }
 

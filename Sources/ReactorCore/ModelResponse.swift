@@ -54,11 +54,11 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   public var links: [Resource.Link] { Resource.Link.links(in: headers) }
 
   /// The limits of requests that the server announced with the response, in the field `RateLimit`;
-  /// empty if there is none. Parsed on each access.
+  /// empty if it announced none. Parsed on each access.
   public var rateLimits: [Resource.RateLimit] { Resource.RateLimit.limits(in: headers) }
 
-  /// Returns the target of the first link with a relation type, such as `next`; `nil` if there is
-  /// none.
+  /// Returns the target of the first link with a relation type, such as `next`; `nil` if the
+  /// response has no such link.
   ///
   /// ```swift
   /// while let next = try page.link(rel: "next") {

@@ -24,12 +24,12 @@ extension Reactor {
   /// let results = await articles.fetchAll(ids.map { "articles/\($0)" })
   /// ```
   ///
-  /// One failure does not end the others. When the caller is cancelled, the results that are
-  /// missing are ``ReactorError/cancelled``, and their requests are cancelled unless others wait
+  /// A failure does not stop the other fetches. When the caller is cancelled, missing results
+  /// become ``ReactorError/cancelled``, and their requests are cancelled unless other callers wait
   /// for them.
   ///
   /// - Parameters:
-  ///   - resources: The resources. One that occurs several times shares a request.
+  ///   - resources: The resources. Equal resources share a request.
   ///   - policy: The policy of each fetch.
   ///   - limit: The number of fetches at a time, at least 1. Default: 8.
   /// - Returns: A result for each resource, in the order of `resources`.
@@ -46,12 +46,13 @@ extension Reactor {
   /// reports.cancel("reports/2026")
   /// ```
   ///
-  /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; one without
-  /// a value shows that error, and a polling one goes on after its interval. The next fetch sends a
-  /// new request. Without a request under way, nothing happens. A response that has arrived may
-  /// still be saved.
+  /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; a stream
+  /// without a value shows that error, and a polling stream continues after its interval. The next
+  /// fetch sends a new request. Without a request in flight, nothing happens. A response that has
+  /// arrived may still be saved.
   ///
-  /// To stop waiting yourself, cancel your task instead: the request then goes on for the others.
+  /// To stop waiting yourself, cancel your task instead: the request then continues for other
+  /// callers.
   public func cancel(_ resource: Resource) { engine.cancel(resource) }
 }
 
@@ -77,7 +78,7 @@ extension ReactorEngine {
     return results
   }
 
-  /// A function of its own: Swift 6.3.1 optimizes the same code in the closure of a child task to
+  /// A separate function: Swift 6.3.1 optimizes the same code in the closure of a child task to
   /// code that returns garbage, or crashes.
   private func fetched(_ resource: Resource, _ policy: FetchPolicy) async -> Result<AnyModel, ReactorError> {
     if let model = hit(resource, policy) { return .success(model) }

@@ -8,13 +8,13 @@ extension Reactor {
   /// It subscribes as ``states(for:policy:)`` does: it fetches as the policy says, and keeps the
   /// model in memory. Unlike a stream, it needs no task.
   ///
-  /// `body` is called on its own isolation, which is by default that of the caller; without one, it
-  /// is called in a task of the reactor. Calls do not overlap. However many observers a change has,
-  /// those of one actor are called in one task, so `body` must not block. A slow one gets only the
-  /// latest state: never an older one, and none twice.
+  /// `body` is called on its own isolation, by default the caller's; without one, it is called in a
+  /// task of the reactor. Calls do not overlap. For one change, all observers of an actor are
+  /// called in one task, so `body` must not block. A slow observer gets only the latest state:
+  /// never an older one, and no state twice.
   ///
-  /// The observation ends when the token is cancelled or released. It then makes no further call,
-  /// except one that is under way on another thread. A request that has no other waiter is
+  /// The observation ends when the token is cancelled or released. After that, `body` is not called
+  /// again, except for a call in progress on another thread. A request that has no other waiter is
   /// cancelled.
   ///
   /// A resource that cannot be requested, or is not read-only, has one state, with the error.

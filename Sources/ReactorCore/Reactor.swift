@@ -137,8 +137,8 @@ public final class Reactor<Model: Sendable>: Sendable {
   }
 
   /// Returns the response that a state shows, without drafts, as a page of the list that begins
-  /// with `first`; `nil` if the state has none. The links have the secret query items of `first`,
-  /// of which the stored fields have digests alone.
+  /// with `first`; `nil` if the state has no response. The links have the secret query items of
+  /// `first`, of which the stored fields have only digests.
   package func page(
     in state: LoadState<Model>, of resource: Resource, _ first: Resource
   ) throws(ReactorError) -> ModelResponse<Model>? {
@@ -162,9 +162,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// let created = try await posts.send(Resource("posts", method: .post, json: draft))
   /// ```
   ///
-  /// Every call sends a request of its own, and the response is never stored. When the server
-  /// accepts the request, the reactor invalidates the records of its URL and of the URLs that the
-  /// response names (RFC 9111 §4.4).
+  /// Every call sends a separate request, and the response is never stored. When the server accepts
+  /// the request, the reactor invalidates the records of its URL and of the URLs that the response
+  /// names (RFC 9111 §4.4).
   ///
   /// A cancelled caller gets ``ReactorError/cancelled`` at once. The server may still have carried
   /// out the request; the records are then invalidated too.
@@ -202,9 +202,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   ///     is one.
   ///   - request: The request that may change something on the server.
   ///   - answer: The type of the response's model. Default: `Void`, which ignores the body.
-  ///   - draft: The change. It runs again for each newer value, so make its effect one that may be
-  ///     there already: set, insert unless present, or remove. It must be quick and without side
-  ///     effects, and runs on the executor of whoever reads the value first.
+  ///   - draft: The change. It runs again for each newer value, so make its effect idempotent: set,
+  ///     insert unless present, or remove. It must be quick and without side effects. It runs on
+  ///     the executor of the first reader of the value.
   /// - Returns: The model of the response.
   /// - Throws: ``ReactorError/cancelled`` as soon as the caller is cancelled; the request is
   ///   cancelled, the draft is gone, and the resource is invalidated, since the server may have
@@ -236,7 +236,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// ```
   public func confirmed(_ resource: Resource) -> Model? { engine.confirmed(resource)?.model(as: Model.self) }
 
-  /// Returns the cached model, fresh or stale, from memory alone. It does not suspend.
+  /// Returns the cached model, fresh or stale, only from memory. It does not suspend.
   ///
   /// ```swift
   /// show(stories.cached("stories") ?? [])
@@ -256,7 +256,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Returns the states of a resource, and polls the network while the sequence is iterated.
   ///
   /// A poll asks the network whatever is stored. The interval, on ``ReactorConfiguration/clock``,
-  /// starts at the end of the latest attempt, whichever caller made it. Requests therefore never
+  /// starts when the latest attempt is finished, whichever caller made it. Requests therefore never
   /// overlap, and several polling streams of one resource share one request, at the shortest of
   /// their intervals.
   ///
@@ -339,7 +339,8 @@ public final class Reactor<Model: Sendable>: Sendable {
   ///   forever.
   public func removeAll() async throws(ReactorError) { try await engine.layer.removeAll() }
 
-  /// The events of this reactor and those that share its layer; see ``ModelLayer/events``.
+  /// The events of this reactor and of the reactors that share its layer; see
+  /// ``ModelLayer/events``.
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.layer.events) }
 
   /// Calls `body` with every event, in order; see ``ModelLayer/observeEvents(_:)``.

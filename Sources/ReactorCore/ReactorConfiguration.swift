@@ -39,7 +39,7 @@ public struct ReactorConfiguration: Sendable {
   /// configuration.staleAfter = .seconds(2)
   /// ```
   ///
-  /// The request goes on, and its response is stored. This applies to ``FetchPolicy/cacheFirst``
+  /// The request continues, and its response is stored. This applies to ``FetchPolicy/cacheFirst``
   /// within ``staleIfError``, and to ``FetchPolicy/networkFirst``. An event reports
   /// ``ReactorEvent/Kind/servedStale``. Zero or less waits only for the stored value.
   public var staleAfter: Duration?
@@ -89,7 +89,7 @@ public struct ReactorConfiguration: Sendable {
   /// sleeps.
   ///
   /// A record that is not loaded by then counts as missing, and a fetch whose record is not saved
-  /// by then returns its answer while the save goes on. Events report both
+  /// by then returns its answer while the save continues. Events report both
   /// (``ReactorEvent/Kind/loadFailed(_:)``, ``ReactorEvent/Kind/saveIsLate(after:)``). With
   /// ``failsWhenSaveFails``, the fetch fails instead. While the persistence has yet to answer,
   /// other fetches of the resource do not wait for it. ``Reactor/save(_:for:)`` and removals always
@@ -133,7 +133,7 @@ public struct ReactorConfiguration: Sendable {
   /// The treatment of an array's malformed elements. Default: ``ParsingMode/prune``.
   public var parsing: ParsingMode = .prune
 
-  /// The decoder for `Codable` models, in reactors without a parser of their own. Default: a new
+  /// The decoder for `Codable` models, in reactors without their own parser. Default: a new
   /// `JSONDecoder`.
   ///
   /// ```swift
@@ -145,10 +145,10 @@ public struct ReactorConfiguration: Sendable {
   /// it, and do not change it afterwards: reactors share it.
   public var decoder = JSONDecoder()
 
-  /// The encoder for `Codable` models that are saved locally, in reactors without a parser of their
-  /// own. Default: a new `JSONEncoder`.
+  /// The encoder for `Codable` models that are saved locally, in reactors without their own parser.
+  /// Default: a new `JSONEncoder`.
   ///
-  /// It must write what ``decoder`` reads. The body of a ``Resource`` has an encoder of its own.
+  /// It must write what ``decoder`` reads. The body of a ``Resource`` has a separate encoder.
   public var encoder = JSONEncoder()
 
   /// The limit of the memory. Default: 1,000 models or 64 MiB of payload.
@@ -158,7 +158,7 @@ public struct ReactorConfiguration: Sendable {
   /// ```
   public var memoryLimit: MemoryLimit = MemoryLimit()
 
-  /// The source of memory warnings, at which models that nobody observes leave memory. Default: the
+  /// The source of memory warnings, at which models without an observer leave memory. Default: the
   /// system's on Apple platforms, and none elsewhere.
   ///
   /// On Linux, ReactorOperators has `CgroupMemoryPressure` for a program in a container. `nil`

@@ -19,9 +19,9 @@ import Synchronization
 ///
 /// A step may throw any error. A ``ReactorError`` is passed on, a `CancellationError` becomes
 /// ``ReactorError/cancelled``, and any other error becomes ``ReactorError/network(_:)`` or
-/// ``ReactorError/persistence(_:)``. A step that throws a cancellation of its own, for example at
-/// its own deadline, has failed: callers get ``ReactorError/cancelled``, and streams show it as
-/// their error.
+/// ``ReactorError/persistence(_:)``. A step that throws a `CancellationError` by itself, for
+/// example at its own deadline, has failed: callers get ``ReactorError/cancelled``, and streams
+/// show it as their error.
 ///
 /// A step may use the reactors of its layer. While it loads, saves or removes, it has exclusive use
 /// of the persistence of its key, which extends to the calls that it awaits. Calls for other keys
@@ -37,7 +37,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model> {
     didSet { decoded = DecodedModelLookup() }
   }
-  /// Loads the persisted model; `nil` if there is none. A thrown error counts as a miss and is
+  /// Loads the persisted model; `nil` if nothing is stored. A thrown error counts as a miss and is
   /// reported as an event.
   public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>? {
     didSet { decoded = DecodedModelLookup() }
@@ -50,8 +50,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// The configuration of the reactor that runs this flow.
   public var configuration: ReactorConfiguration
 
-  /// The state shared with the other reactors of a layer. A flow of closures has a layer of its
-  /// own.
+  /// The state shared with the other reactors of a layer. A flow of closures has its own layer.
   let layer: LayerContext
   /// Marks the persisted record stale.
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
@@ -65,7 +64,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// The access to the entities of the models; `nil` if the type has none, or is not erased.
   var entities: EntityAccess?
 
-  /// Creates a flow from closures, with a layer of its own.
+  /// Creates a flow from closures, with its own layer.
   ///
   /// - Parameter reachability: The source of connectivity. With `nil`, the default, the network
   ///   step is always tried.
@@ -128,7 +127,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
 
 /// The input of a flow's network step, beside the resource.
 public struct FetchContext<Model: Sendable>: Sendable {
-  /// The stored copy, fresh or stale; `nil` if there is none.
+  /// The stored copy, fresh or stale; `nil` if nothing is stored.
   ///
   /// The step may ask the server whether the copy is still valid, and if so return it with a new
   /// ``Snapshot/fetchedAt``.
@@ -157,7 +156,7 @@ public struct FetchContext<Model: Sendable>: Sendable {
   var outage: OutageCheck?
   /// The flight as the instrument sees it; `nil` without one.
   var record: InstrumentedFlight?
-  /// The record of every attempt's redirects; `nil` if nobody needs it.
+  /// The record of every attempt's redirects; `nil` if it is not needed.
   var trail: RedirectTrail?
 
   /// Creates a context, for example to test a network step.

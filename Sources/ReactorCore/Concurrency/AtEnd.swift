@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Calls a closure once: when the end of a scope is reached, or when nothing refers to it any more.
-/// So what a scope has entered is left in any case.
+/// Calls a closure once: at the end of a scope, or when its last reference is released. So a scope
+/// always undoes what it has set up.
 final class AtEnd: Sendable {
   private let body: Mutex<(@Sendable () -> Void)?>
 

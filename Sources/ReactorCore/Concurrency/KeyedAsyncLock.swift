@@ -1,11 +1,11 @@
 import Synchronization
 
 /// An asynchronous lock for the persistence of each key. One task at a time has access to a key, in
-/// order of arrival, and none while everything is being removed.
+/// order of arrival, and no task while everything is being removed.
 ///
-/// Re-entrant for each key: an owner with access admits the work that it awaits, in tasks of the
-/// library too (``LockOwner``), and no other. That work goes ahead of tasks that hold nothing. A
-/// wait that could never end throws ``ReactorError/deadlock(keys:)``, which names the keys.
+/// Re-entrant for each key: an owner with access admits only work that it awaits, including work in
+/// the library's tasks (``LockOwner``). That work goes ahead of tasks that hold nothing. A wait
+/// that could never end throws ``ReactorError/deadlock(keys:)``, which names the keys.
 package final class KeyedAsyncLock: Sendable {
   /// One table for all locks: a step of one layer may await the work of another, which may await
   /// the first.
@@ -57,8 +57,8 @@ package final class KeyedAsyncLock: Sendable {
     }
   }
 
-  /// Adds `wait` to those that wait for `owner`, unless `owner` already waits, directly or not, for
-  /// the owner of `wait`.
+  /// Adds `wait` to the waits for `owner`, unless `owner` already waits, directly or not, for the
+  /// owner of `wait`.
   ///
   /// The search and the addition are one step under the table's lock: if two flights begin to wait
   /// for each other at the same time, one of them is refused. Call ``add(_:to:)`` next, once no
@@ -73,8 +73,8 @@ package final class KeyedAsyncLock: Sendable {
     }
   }
 
-  /// Adds `wait` to those that wait for `owner`, if it is not among them. Queued work of `owner`
-  /// may now share the access of the waiting owner, or could now wait for ever.
+  /// Adds `wait` to the waits for `owner`, unless it is among them. Queued work of `owner` may now
+  /// share the access of the waiting owner, or could now wait for ever.
   static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
     owner.add(wait)
     resume(table.withLock { $0.gained(owner) })
@@ -145,7 +145,7 @@ package final class LockOwner: Sendable {
   /// The owner that the current task works for.
   @TaskLocal package static var current: LockOwner?
 
-  /// The wait of one owner for the end of another.
+  /// The wait of one owner until another is finished.
   final class Wait: Sendable {
     let owner: LockOwner
     private let isOver = Atomic<Bool>(false)
@@ -168,7 +168,7 @@ package final class LockOwner: Sendable {
     }
   }
 
-  /// The waits of other owners for the end of this one.
+  /// The waits of other owners until this one is finished.
   private let waits: Mutex<[Wait]>
 
   /// A key of the layer that has this gate of writes.
@@ -185,10 +185,11 @@ package final class LockOwner: Sendable {
     ownFlight = flight
   }
 
-  /// The key whose flight the owner is, until that has answered; `nil` if it is none.
+  /// The key whose flight the owner is, until that has answered; `nil` for an owner without a
+  /// flight.
   var flight: GateKey? { flightIsOver.load(ordering: .acquiring) ? nil : ownFlight }
 
-  /// Ends the flight. Steps of it may go on, and nothing waits for them.
+  /// Ends the flight. Steps of it may continue, and nothing waits for them.
   func endFlight() { flightIsOver.store(true, ordering: .releasing) }
 
   package convenience init() { self.init([]) }
@@ -203,7 +204,7 @@ package final class LockOwner: Sendable {
     current.map { Wait($0, refused: refused) }
   }
 
-  /// Adds `wait` to those that wait for this owner, if it is not among them. Call
+  /// Adds `wait` to the waits for this owner, unless it is among them. Call
   /// ``KeyedAsyncLock/add(_:to:)`` instead if work of this owner may be queued.
   func add(_ wait: Wait) {
     waits.withLock { waits in
@@ -232,10 +233,10 @@ package final class LockOwner: Sendable {
   /// Refuses the waits for this owner on which the flight of one of `keys` depends. A write of a
   /// key waits until its flight is over, or begins the flight again.
   ///
-  /// Of a chain of waits, the one that is nearest to the flight is refused: between it and this
-  /// owner may be another write, which goes on.
+  /// In a chain of waits, the wait nearest to the flight is refused: another write may stand
+  /// between it and this owner, and continues.
   ///
-  /// - Returns: the keys of a wait that cannot be refused; `nil` if there is none.
+  /// - Returns: the keys of a wait that cannot be refused; `nil` if every wait can be refused.
   func refuseFlights(of keys: Set<GateKey>) -> [RecordKey]? {
     for wait in waits.withLock(\.self) where wait.isUnderWay {
       func circle() -> Set<GateKey> { wait.owner.family.flights.intersection(keys) }

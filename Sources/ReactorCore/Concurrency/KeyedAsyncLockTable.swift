@@ -81,9 +81,9 @@ struct KeyedAsyncLockTable: Sendable {
 
   private static func admit(_ waiters: [LockWaiter]) -> [End] { waiters.map { ($0, .success(())) } }
 
-  /// Returns the keys of a cycle of waits that `waiter` would close; `nil` if there is none. In a
-  /// cycle, it waits for a holder that awaits another waiter, and so on to one that waits for a
-  /// holder that awaits `waiter`.
+  /// Returns the keys of a cycle of waits that `waiter` would close; `nil` if it would close none.
+  /// In a cycle, each waiter waits for a holder that awaits the next waiter, and the last holder
+  /// awaits `waiter`.
   private func circle(closedBy waiter: LockWaiter, _ family: LockOwner.Family) -> [RecordKey]? {
     let others = gates.values.flatMap(\.awaitedInside).sorted { $0.number < $1.number }.map { ($0, $0.owner.family) }
     var seen: Set<ObjectIdentifier> = []
@@ -110,7 +110,7 @@ struct KeyedAsyncLockTable: Sendable {
 struct KeyedAsyncLockState: Sendable {
 
   private struct Place: Sendable {
-    /// The owners with access: one that held nothing before, and the work that it awaits.
+    /// The owners with access: an owner that held nothing before, and the work that it awaits.
     var owners: [LockOwner] = []
     /// The waiters that an owner with access awaited as they came.
     var nested: [LockWaiter] = []
@@ -136,7 +136,7 @@ struct KeyedAsyncLockState: Sendable {
     return true
   }
 
-  /// Removes `owner` from those with access.
+  /// Takes access from `owner`.
   ///
   /// - Returns: the waiters that have access now.
   mutating func leave(_ key: RecordKey?, _ owner: LockOwner) -> [LockWaiter] {
@@ -226,8 +226,8 @@ extension KeyedAsyncLockState {
 
   /// Admits a nested waiter if only holders that await it have access.
   ///
-  /// If no holder awaits it any more, it still enters once nobody has access: its work goes on for
-  /// others.
+  /// If no holder awaits it any more, it still enters once the lock is free: its work continues for
+  /// other waiters.
   private mutating func admit(_ waiter: LockWaiter, _ admitted: inout [LockWaiter]) -> Bool {
     guard blockers(of: waiter.key, waiter.owner.family).isEmpty else { return false }
     add(waiter.key, waiter.owner, &admitted, waiter)

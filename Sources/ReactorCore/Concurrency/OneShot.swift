@@ -50,13 +50,14 @@ extension OneShot {
   /// Begins `operation` in a task, and waits for its value or for the waiter's cancellation,
   /// whichever comes first.
   ///
-  /// `operation` runs in any case, so that it can take out what its caller has entered. It runs in
-  /// a cancelled task if the waiter was cancelled before.
+  /// `operation` always runs, so that it can undo what its caller has set up. It runs in a
+  /// cancelled task if the waiter was cancelled before.
   ///
   /// - Parameters:
   ///   - owner: the owner that the task works for.
   ///   - cancelled: the value that a cancelled waiter gets at once.
-  ///   - endsTask: `true` to cancel the task with its waiter. Otherwise the task goes on by itself.
+  ///   - endsTask: `true` to cancel the task with its waiter. Otherwise the task continues by
+  ///     itself.
   static func value(
     on executor: (any TaskExecutor)?, for owner: LockOwner, orIfCancelled cancelled: Value, endsTask: Bool,
     _ operation: @escaping @Sendable @concurrent () async -> Value

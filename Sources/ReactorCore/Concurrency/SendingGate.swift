@@ -4,13 +4,13 @@ import Synchronization
 /// Keeps the requests for a key and the writes that change it apart.
 ///
 /// HTTP does not say whether the response to a `GET` that overlaps a write has the effect of that
-/// write. So no request for the key begins while a write of it is being sent. A request under way
-/// begins again after it. A caller waits for the writes under way at most: its request has a *pass*
-/// from the moment at which it meets them, and no other write of the key begins until the request
-/// is over. A request that only streams wait for goes after the last of the writes that are due.
+/// write. So no request for the key begins while a write of it is being sent. A request in flight
+/// restarts after it. A caller waits only for the writes in flight: once its request meets them it
+/// has a *pass*, and no other write of the key starts until the request is finished. A request that
+/// only streams wait for is sent after the last write that is due.
 ///
-/// Writes are known by an id, and the gate keeps the keys of each. So a write that is announced
-/// twice is announced once, and taking it back leaves nothing, in whatever order both happen.
+/// Writes are known by an id, and the gate keeps the keys of each. So announcing a write twice has
+/// no further effect, and withdrawing it leaves nothing, in whatever order both happen.
 ///
 /// A request whose own steps await the write would end neither before it nor after it: that wait is
 /// refused (``ReactorError/deadlock(keys:)``). Waits for the turn of a lane, or of a write in
@@ -19,7 +19,7 @@ package final class SendingGate: Sendable {
   private struct Key {
     /// The writes that are being sent.
     var sending: Set<UUID> = []
-    /// The writes that go next without waiting for anything but their turn.
+    /// The writes that wait only for their turn.
     var due: Set<UUID> = []
     /// The requests that the next write waits for.
     var passes = 0
@@ -52,8 +52,9 @@ package final class SendingGate: Sendable {
       }
     }
 
-    /// Begins the writes whose keys have no passes any more. Of two writes that share a key, the
-    /// later one waits for the earlier, or a write of many keys might never find all of them free.
+    /// Starts the writes whose keys no longer have passes. Of two writes that share a key, the
+    /// later waits for the earlier. Otherwise a write of many keys might never find all of them
+    /// free.
     mutating func admit() -> [OneShot<[RecordKey]?>] {
       var admitted: [OneShot<[RecordKey]?>] = []
       var awaited: Set<RecordKey> = []
@@ -94,8 +95,8 @@ package final class SendingGate: Sendable {
   /// A Boolean value that indicates whether nothing is being written, or about to be.
   var isIdle: Bool { count.load(ordering: .acquiring) == 0 }
 
-  /// Announces that the write `id` goes as soon as its turn comes, and changes `keys`, in place of
-  /// those that it was announced for; with none, takes the announcement back. It resumes no
+  /// Announces that the write `id` will be sent when its turn comes, and changes `keys`, replacing
+  /// the keys of its earlier announcement. An empty set takes the announcement back. It resumes no
   /// task, so the caller may hold its lock.
   ///
   /// - Returns: The keys whose last announcement was taken back.
@@ -110,14 +111,15 @@ package final class SendingGate: Sendable {
     }
   }
 
-  /// Begins the write `id`, once the requests with a pass are over. Call ``end(_:)`` after it.
+  /// Starts the write `id`, once the requests with a pass are finished. Call ``end(_:)`` after it.
   ///
-  /// It does not end early for a cancelled task: those requests end by themselves.
+  /// A cancelled task waits too, since those requests finish by themselves.
   ///
   /// - Returns: `nil`, or the keys of a request that awaits the write, which has not begun.
   func begin(_ id: UUID, _ keys: Set<RecordKey>) async -> [RecordKey]? {
     let waiting = Waiting(id: id, keys: keys, turn: OneShot(), owner: LockOwner.current)
-    // Before it waits: whoever begins to await it from now on is found by one of both.
+    // Done before it waits, so that one of the two sides sees work that starts to await it from now
+    // on.
     let number = Self.waiting.withLock { $0.add(self) }
     defer { Self.waiting.withLock { _ = $0.gates.removeValue(forKey: number) } }
     if let circle = waiting.owner?.refuseFlights(of: gateKeys(keys)) { return circle }
@@ -146,13 +148,13 @@ package final class SendingGate: Sendable {
     for gate in gates { gate.refuseCircles() }
   }
 
-  /// Refuses the waits for `owner` if it cannot go on before all of several writes have begun, and
+  /// Refuses the waits for `owner` if it cannot continue before one of several writes starts, and
   /// each of them waits for a flight that waits for `owner`. Call it without a lock.
   ///
   /// - Parameter writes: The keys of each write.
   func refuseWaits(for owner: LockOwner, behind writes: [Set<RecordKey>]) {
     let flights = owner.family.flights
-    // Only a request with a pass holds a write back. Any other one begins anew.
+    // Only a request with a pass holds a write back. Any other one begins again.
     let passed = state.withLock { state in Set(state.keys.lazy.filter { $0.value.passes > 0 }.map(\.key)) }
     let awaited = writes.map { gateKeys($0.intersection(passed)).intersection(flights) }
     guard !flights.isEmpty, awaited.allSatisfy({ !$0.isEmpty }) else { return }
@@ -200,7 +202,7 @@ package final class SendingGate: Sendable {
     }
   }
 
-  /// Returns a pass for a request for `key`. Writes that are being sent go on, and the request
+  /// Returns a pass for a request for `key`. Writes that are being sent continue, and the request
   /// waits for them.
   func pass(for key: RecordKey) -> Pass {
     state.withLock { state in

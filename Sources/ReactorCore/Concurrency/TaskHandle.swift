@@ -7,7 +7,7 @@ package final class TaskHandle: Sendable {
     case unborn(priority: TaskPriority?)
     case running(Task<Void, Never>)
     case cancelled
-    /// The flight's end does not cancel the task any more.
+    /// The flight no longer cancels the task when it finishes.
     case released
   }
 
@@ -15,7 +15,7 @@ package final class TaskHandle: Sendable {
 
   package init(priority: TaskPriority?) { state = Mutex(.unborn(priority: priority)) }
 
-  /// Attaches `task`, which has begun.
+  /// Attaches `task`, which is running already.
   package func attach(_ task: Task<Void, Never>) {
     let (isCancelled, priority) = state.withLock { state -> (Bool, TaskPriority?) in
       switch state {
@@ -53,8 +53,8 @@ package final class TaskHandle: Sendable {
     }
   }
 
-  /// Raises the task's priority to that of a new waiter. On Apple platforms before the releases of
-  /// 2025, this affects only a task that is not created yet.
+  /// Raises the task's priority to a new waiter's. On Apple platforms before the releases of 2025,
+  /// this affects only a task that is not created yet.
   func escalate(to priority: TaskPriority) {
     let task = state.withLock { state -> Task<Void, Never>? in
       switch state {

@@ -24,7 +24,7 @@ extension EngineState {
       case .added, .replaced: break
       case .accepted, .removed: return nil
       }
-      // The accepted drafts of the layer that are not here are those that the copy has.
+      // The copy already contains the layer's accepted drafts that are missing here.
       entry.begin(with: [draft], entities)
     } else {
       entry.redraw { drafts in
@@ -57,7 +57,7 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Begins the held request of `entry` if it may begin by now.
+  /// Starts the held request of `entry` if nothing blocks it any more.
   mutating func release(_ entry: Entry) {
     guard let flight = entry.flight, let held = flight.held,
       layer.sendings.admits(entry.key, hasCaller: flight.machine.hasCaller)
@@ -67,7 +67,7 @@ extension EngineState {
   }
 
   /// Gives the flight a pass if a caller waits for it and it has met a write. Without a caller, a
-  /// request that has not begun gives it back, and so does one that waits for connectivity.
+  /// request gives it back if it has not begun or waits for connectivity.
   mutating func updatePass(of entry: Entry) {
     guard let flight = entry.flight, flight.isOwed else { return }
     let isPaused = flight.machine.isPaused

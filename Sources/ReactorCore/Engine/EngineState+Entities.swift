@@ -2,10 +2,10 @@ import Foundation
 
 /// The entities of a key's copies. Only reactors whose models have entities call these.
 extension EngineState {
-  /// Notes the entities of a copy that is in memory by now, and shows them in every other key that
-  /// holds an older value.
+  /// Records the entities of a copy that was put into memory, and shows them in every other key
+  /// that holds an older value.
   ///
-  /// What must not be stored is shown in its own streams alone.
+  /// A response that must not be stored is shown only in the streams that requested it.
   mutating func noteEntities(of copy: CachedModel) {
     guard let members = copy.entities?.members else { return }
     let stamp = members.begin(copy.entityStamp(at: members.arrivedAt))

@@ -54,8 +54,8 @@ extension EngineState {
     }
   }
 
-  /// Returns `true` if the server has failed, and a stale copy may be the answer meanwhile. Begins
-  /// the request that looks whether the server is back, if it is due.
+  /// Returns `true` if the server is down and a stale copy may be the answer meanwhile. If a probe
+  /// of the server is due, this starts it.
   private mutating func isServedInOutage(
     _ waiter: FlightMachine.Waiter, _ entry: Entry, at now: Date, _ time: Duration?
   ) -> Bool {
@@ -71,7 +71,7 @@ extension EngineState {
 
   /// Processes an outage of the server that a request is about to meet.
   ///
-  /// - Returns: those who wait for the request from now on.
+  /// - Returns: the waiters of the request from now on.
   mutating func demand(for step: FlightStep, at now: Date, _ outageTime: Duration?) -> OutageCheck.Demand {
     guard let entry = entry(of: step) else { return .background }
     if layer.outages?.outage(of: step.key, at: outageTime) != nil {
@@ -114,7 +114,7 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Processes the end of ``ReactorConfiguration/staleAfter`` for a caller.
+  /// Handles a caller that has waited for ``ReactorConfiguration/staleAfter``.
   mutating func waitedEnough(_ key: RecordKey, _ id: FlightMachine.WaiterID, at now: Date) {
     guard let entry = memory.entries[key] else { return }
     enqueue(entry.flight?.machine.waitedEnough(id) { status(of: entry, for: $0, at: now) } ?? [], for: entry)
@@ -128,13 +128,13 @@ extension EngineState {
     enqueue(actions, for: entry)
   }
 
-  /// Adds `waiter` to the flight of `entry`, which begins if there is none.
+  /// Adds `waiter` to the flight of `entry`, and starts a flight if needed.
   mutating func join(
     _ waiter: FlightMachine.Waiter, _ entry: Entry, at now: Date, priority: TaskPriority? = nil
   ) {
     if waiter.policy != .cacheOnly {
       entry.isForgotten = false
-      // The flight began before another reactor's write, and this waiter asks after it.
+      // The flight started before another reactor's write, and this waiter came after it.
       if entry.flight?.isBeforeWrite == true { restart(entry, because: .change, at: now) }
     }
     if let flight = entry.flight {
@@ -167,7 +167,7 @@ extension EngineState {
     case change
     /// The flight has its response, but some waiters need another variant.
     case otherVariant
-    /// The flight waits for connectivity, and its record may be on disk by now.
+    /// The flight waits for connectivity, and its record may have been stored meanwhile.
     case newRecord
   }
 
@@ -184,7 +184,7 @@ extension EngineState {
     enqueue(actions, for: entry)
   }
 
-  /// Ends the flight and cancels its tasks. A task that has committed its response goes on.
+  /// Ends the flight and cancels its tasks. A task that has committed its response continues.
   mutating func endFlight(of entry: Entry) {
     guard let flight = entry.flight else { return }
     flight.owner.endFlight()

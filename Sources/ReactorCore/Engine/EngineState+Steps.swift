@@ -104,7 +104,7 @@ extension EngineState {
     return .isCommitted
   }
 
-  /// Notes that a response or a local write is saved, if memory has it.
+  /// Records that a response or a local write is saved, if memory has it.
   func noteSaved(_ ticket: Generations.Ticket) {
     guard let entry = memory.entries[ticket.key] else { return }
     for copy in entry.copies where copy.generation == ticket.number { copy.note(isSaved: true) }
@@ -125,8 +125,8 @@ extension EngineState {
     let own = copy(snapshot, entry, lead: lead, step.ticket.sentNumber)
     let held = entry.held(answering: step.resource)
     let stored = newer?.snapshot.map { CachedModel($0, of: entry.key, origin: .persistence) }
-    // One that would not replace the held copy does not replace the response either. The copy and
-    // the response have numbers; dates mislead if the clock was set back meanwhile.
+    // A record that would not replace the held copy does not replace the response either. The copy
+    // and the response have numbers; dates mislead if the clock was set back meanwhile.
     if let newer = newer?.snapshot, let stored, !own.isNewer(thanStored: stored, at: now),
       held === entry.copy && entry.isOutdated(by: stored) || held?.isNewer(thanStored: stored, at: now) != true
     {

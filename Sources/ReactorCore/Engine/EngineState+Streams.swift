@@ -121,15 +121,15 @@ extension EngineState {
 
   /// Resumes paused flights when there is connectivity.
   ///
-  /// - Parameter refreshes: `true` if there was none before. Observed keys are then requested if
-  ///   they are stale or their latest attempt failed, unless they were removed.
+  /// - Parameter refreshes: `true` if there was no connection before. Observed keys are then
+  ///   requested if they are stale or their latest attempt failed, unless they were removed.
   mutating func reconnected(refreshes: Bool, at now: Date) {
     for entry in memory.entriesInOrder where !entry.subscribers.isEmpty {
       if entry.flight?.machine.isPaused == true {
         enqueue(entry.flight?.machine.reconnected() ?? [], for: entry)
       } else if refreshes, !entry.isForgotten {
-        // A flight under way may be that of a caller that found no connectivity, or that leaves.
-        // The streams join it.
+        // The flight in progress may belong to a caller that found no connectivity, or that is
+        // leaving. The streams join it.
         refresh(entry, retriesFailures: true, at: now)
       } else {
         continue
@@ -150,7 +150,7 @@ extension EngineState {
   }
 
   /// Requests the observed keys that are stale, were fetched before `limit`, or whose latest
-  /// attempt failed. Those that wait for connectivity, or were removed, are skipped.
+  /// attempt failed. Skips keys that wait for connectivity or were removed.
   mutating func refreshStreams(fetchedBefore limit: Date, at now: Date) {
     for entry in memory.entriesInOrder where !entry.subscribers.isEmpty && !entry.isForgotten {
       guard entry.flight?.machine.isPaused != true else { continue }

@@ -105,8 +105,7 @@ struct EngineState: ~Copyable {
 }
 
 extension EngineState {
-  /// Returns the entry of `key`, and creates it if there is none. `resource` leads to it from now
-  /// on.
+  /// Returns the entry of `key`, and creates it if needed. `resource` leads to it from now on.
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry {
     if let entry = memory.entry(of: key, as: resource) { return entry }
     let entry = Entry(key: key, revision: revision)
@@ -116,7 +115,7 @@ extension EngineState {
     return entry
   }
 
-  /// Returns the entry of `key`; if there is none but a draft, an entry that is not in memory.
+  /// Returns the entry of `key`; if only a draft exists, an entry that is not in memory.
   mutating func visibleEntry(of key: RecordKey, as resource: Resource) -> Entry? {
     if let entry = memory.entry(of: key, as: resource) { return entry }
     let drafts = layer.drafts.drafts(of: key, for: model)
@@ -231,8 +230,8 @@ extension EngineState {
     if let entry = memory.entries[key] { invalidate(entry, at: date) }
   }
 
-  /// Marks the copy of `resource` stale. Creates an entry if there is none, so that a record loaded
-  /// from disk counts as stale too.
+  /// Marks the copy of `resource` stale. Creates an entry if needed, so that a record loaded from
+  /// disk counts as stale too.
   mutating func invalidate(_ key: RecordKey, as resource: Resource, at date: Date) {
     invalidate(entry(of: key, as: resource), at: date)
   }
@@ -248,8 +247,8 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Forgets an invalidation that is marked on disk by now. An entry without a copy and without
-  /// observers is not needed for it any more.
+  /// Forgets an invalidation that was marked on disk. An entry without a copy and without observers
+  /// is then no longer needed.
   mutating func forgetInvalidation(of key: RecordKey) {
     guard let entry = memory.entries[key], entry.copy == nil, !entry.isPinned else { return }
     entry.invalidatedBefore = nil
@@ -277,7 +276,7 @@ extension EngineState {
       if entry.flight != nil { append(entry.key, .cancelled) }
       endFlight(of: entry)
       setCopy(nil, of: entry)
-      // Drafts were removed with everything else. Those of one removed resource stay.
+      // `removeAll` removed the drafts, too. The removal of one resource keeps its drafts.
       if key == nil { entry.redraw { $0.removeUnlisted(over: nil) } }
       entry.error = nil
       entry.invalidatedBefore = nil

@@ -15,7 +15,7 @@ final class Flight {
   /// flight began.
   var wasStoredMeanwhile = false
   /// A Boolean value that indicates whether another reactor has written locally since the flight
-  /// began. The response still answers the flight's waiters, but not one that asks later.
+  /// began. The response still answers the flight's waiters, but not callers that ask later.
   var isBeforeWrite = false
   /// A Boolean value that indicates whether the server does not have the resource. A record that
   /// was read before is older.

@@ -26,9 +26,9 @@ final class KeyState: MemoryEntry {
 
   /// The base: what the server said, or a local write. It never contains a draft.
   private(set) var copy: CachedModel?
-  /// The drafts over ``copy``; `nil` if there are none.
+  /// The drafts over ``copy``; `nil` without drafts.
   private(set) var drafts: KeyDrafts?
-  /// The interest of the streams in the entities of the copies; `nil` if there are none.
+  /// The interest of the streams in the entities of the copies; `nil` without such streams.
   var watch: EntityWatch?
   /// A newer record that the layer has stored; `nil` if ``copy`` is up to date.
   private var outdated: NewerRecord?
@@ -74,13 +74,13 @@ final class KeyState: MemoryEntry {
     ]
   }
 
-  /// Notes that the drafts have changed.
+  /// Records that the drafts have changed.
   fileprivate func noteDrafts(isNewValue: Bool) {
     hasChanged = true
     if isNewValue { hasNewValue = true }
   }
 
-  /// Notes that an entity of the copy has a newer value.
+  /// Records that an entity of the copy has a newer value.
   func noteEntities() { noteDrafts(isNewValue: true) }
 
   fileprivate func replace(_ old: [any Sendable]) { replaced += old }
@@ -220,8 +220,8 @@ final class KeyState: MemoryEntry {
     return due
   }
 
-  /// Returns the states for those observers of `actor` that have not got the latest, in the order
-  /// of their numbers. They then count as delivered.
+  /// Returns the states for the observers of `actor` that have not received the latest, in the
+  /// order of their numbers. They then count as delivered.
   func takeOffers(for actor: ObjectIdentifier?) -> [StateOffer<any StateObserving>] {
     offers(to: subscribers.all) { subscriber in
       guard subscriber.isDue, subscriber.actor == actor, case .observer(let observer) = subscriber.reader else {
@@ -235,7 +235,7 @@ final class KeyState: MemoryEntry {
     }
   }
 
-  /// Returns the current state for those subscribers that have a reader, in their order.
+  /// Returns the current state for each subscriber that has a reader, in order.
   private func offers<Reader>(
     to subscribers: [Subscriber], _ reader: (Subscriber) -> Reader?
   ) -> [StateOffer<Reader>] {
@@ -301,7 +301,7 @@ final class KeyState: MemoryEntry {
       isRemoved: isForgotten && flight == nil)
   }
 
-  /// The key's copy, and those that are kept beside it.
+  /// The key's copy, and the copies that are kept beside it.
   var copies: [CachedModel] {
     [copy].compactMap(\.self) + (flight?.variants ?? []) + subscribers.all.compactMap(\.ownVariant)
   }
@@ -320,7 +320,7 @@ final class KeyState: MemoryEntry {
     if let earlier = flight.store(copy) { replaced.append(earlier) }
   }
 
-  /// Returns the key's or the flight's copy that answers `resource`, or else the newest one that a
+  /// Returns the key's or the flight's copy that answers `resource`, or else the newest copy that a
   /// stream holds.
   func held(answering resource: Resource) -> CachedModel? {
     if let copy = copy(answering: resource) { return copy }
@@ -339,7 +339,7 @@ extension KeyState {
   /// the lock to get it, and computes without the lock.
   var readable: CachedModel? { drafts == nil ? copy : nil }
 
-  /// Returns what drafts and newer values of entities make of `copy`; `nil` if there can be none. A
+  /// Returns what drafts and newer values of entities make of `copy`; `nil` if neither can apply. A
   /// removed key shows nothing.
   func drafted(over copy: CachedModel?) -> DraftedModel? {
     guard !isForgotten else { return nil }

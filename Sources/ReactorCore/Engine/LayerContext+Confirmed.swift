@@ -5,13 +5,13 @@ import Synchronization
 
 /// The values that the server has confirmed, for a write that is made from them.
 extension LayerContext {
-  /// A value without pending drafts, and the response that it was made of.
+  /// A value without pending drafts, and the response that it was made from.
   package struct Confirmed<Model: Sendable>: Sendable {
     package let model: Model?
-    /// The head of that response; `nil` if there is none, or a local value has replaced it.
+    /// The head of that response; `nil` if no response is stored, or a local value has replaced it.
     package let head: Record.Head?
     /// The numbers of the accepted writes that have changed the response's value. If there are any,
-    /// its entity tag is not that of the value.
+    /// its entity tag does not describe the value.
     package let acceptedDrafts: Set<UUID>
 
     fileprivate init(_ confirmed: ReactorEngine.ConfirmedCopy) {
@@ -28,11 +28,11 @@ extension LayerContext {
     }
   }
 
-  /// Returns the value without pending drafts: from memory, else from persistence. It never asks
-  /// the network.
+  /// Returns the value without pending drafts: from memory, else from persistence. It never sends a
+  /// request.
   package func confirmed<Model: Sendable>(_ resource: Resource, as type: Model.Type) async -> Confirmed<Model> {
     for engine in engines(of: type) {
-      // Without a base, drafts alone make no value: the base may be on disk.
+      // Without a base, drafts make no value: the base may be on disk.
       let confirmed = engine.confirmedCopy(resource)
       if confirmed.copy != nil, confirmed.model != nil { return Confirmed(confirmed) }
     }
@@ -43,7 +43,7 @@ extension LayerContext {
 
   /// Fetches a value from the network, whatever is stored, into memory and persistence.
   ///
-  /// - Returns: The value as the server has it, also if it may not be stored.
+  /// - Returns: The server's value, even if it may not be stored.
   package func refresh<Model: Sendable>(
     _ resource: Resource, as type: Model.Type
   ) async throws(ReactorError) -> Confirmed<Model> {
@@ -51,9 +51,9 @@ extension LayerContext {
     return Confirmed(copy.model, copy.head)
   }
 
-  /// Fetches a value without a content coding (RFC 9110 §12.5.3), for the entity tag of what the
-  /// server has. A server or a proxy that codes an answer may give it a weak tag, or one that it
-  /// does not know again.
+  /// Fetches a value without a content coding (RFC 9110 §12.5.3), for the entity tag of the
+  /// server's value. A server or proxy that compresses a response may give it a weak tag, or a tag
+  /// that it does not recognize later.
   ///
   /// The request has no validators, and the response is neither shared nor stored.
   @concurrent package func fetchUncoded<Model: Sendable>(
@@ -93,7 +93,7 @@ extension LayerContext {
 
   private func engine<Model: Sendable>(of type: Model.Type) -> ReactorEngine {
     if let engine = engines(of: type).first { return engine }
-    // Without a backend there is no outbox, so a flow that fails stands for one.
+    // Without a backend there is no outbox, so a flow whose requests fail suffices.
     let backend = backend ?? Backend(baseURL: URL(filePath: "/"))
     return ReactorEngine(ReactorFlow<Model>(layer: self, backend: backend, parser: nil, configuration: configuration))
   }

@@ -10,7 +10,7 @@ extension ReactorEngine {
     let answer: ReactorFlow<AnyModel>
     /// The name of the answer's type, for events.
     let model: String
-    /// ``EntityTable/epoch`` when the program asked for it.
+    /// ``EntityTable/epoch`` when the app requested it.
     let epoch: Int
 
     /// The keys whose requests wait while the write is sent.

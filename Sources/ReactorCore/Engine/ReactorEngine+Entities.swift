@@ -19,7 +19,7 @@ extension ReactorEngine {
   }
 
   /// Returns a snapshot that has arrived with its entities. A model that is in memory already keeps
-  /// those that it arrived with.
+  /// the entities that it arrived with.
   func withEntities(_ snapshot: Snapshot<AnyModel>, of key: RecordKey) -> Snapshot<AnyModel> {
     guard let access = flow.entities else { return snapshot }
     var snapshot = snapshot

@@ -2,13 +2,13 @@ import Foundation
 import Synchronization
 
 extension ReactorEngine {
-  /// Fetches through the key's flight. A cancelled caller leaves at once; the flight goes on for
+  /// Fetches through the key's flight. A cancelled caller leaves at once; the flight continues for
   /// the other waiters.
   ///
   /// - Parameters:
   ///   - isUnconditional: `true` to ask without the validators of the stored copy. The request of a
   ///     flight that is under way may have them.
-  ///   - asksForStreams: `true` if the request goes on for the streams of the resource when the
+  ///   - asksForStreams: `true` if the request continues for the streams of the resource when the
   ///     caller is cancelled.
   func fetch(
     _ resource: Resource, _ policy: FetchPolicy, isUnconditional: Bool = false, asksForStreams: Bool = false
@@ -103,7 +103,7 @@ extension ReactorEngine {
     return update { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
   }
 
-  /// Returns the timer of ``ReactorConfiguration/staleAfter``; `nil` if there is none.
+  /// Returns the timer of ``ReactorConfiguration/staleAfter``; `nil` if the policy has none.
   private func timer(of policy: FetchPolicy) -> TaskHandle? {
     guard flow.configuration.staleAfter != nil, policy == .cacheFirst || policy == .networkFirst else { return nil }
     return TaskHandle(priority: nil)
@@ -214,7 +214,7 @@ extension ReactorEngine {
 
   /// Sends the request of a flight, and resolves its waiters.
   ///
-  /// - Returns: the error of the request; `nil` if there is none.
+  /// - Returns: the error of the request; `nil` if the request succeeded.
   private func send(_ step: FlightStep, _ context: FetchContext<AnyModel>, lead: Double) async -> ReactorError? {
     do {
       let snapshot = try await flow.network(step.resource, context).marked(by: layer.groupMarks, step.ticket)
@@ -318,7 +318,7 @@ extension ReactorEngine {
     layer.events.deliver()
     flow.configuration.instrument?.stateChanged(ReactorEvent(key: key, model: name, kind: kind))
     guard case .ended = change else { return }
-    // Nobody else asks for what was refused meanwhile.
+    // Nothing else would request the resources that were refused meanwhile.
     for member in layer.livingMembers { member.serverReturned() }
     // The writes that could not be sent need not wait for their backoff.
     for part in layer.parts { part.wentOnline() }

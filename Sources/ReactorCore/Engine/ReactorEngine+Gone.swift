@@ -1,6 +1,6 @@
 import Foundation
 
-/// A resource that the server does not have any more: 404 and 410.
+/// A resource that the server no longer has: 404 and 410.
 extension ReactorEngine {
   /// Returns `true` if `error` removes the stored value.
   func removesValue(_ error: ReactorError) -> Bool { error.isGone && flow.configuration.removesGoneValues }

@@ -75,7 +75,7 @@ extension ReactorEngine {
       case .parser:
         sent.isAccepted = true
         sent.changed = changed(by: trail, key, isAccepted: true, nil)
-      // A redirect that nobody follows may be the server's acceptance.
+      // A redirect that was not followed may be the server's acceptance.
       case .server(let response, _):
         sent.isAccepted = isDone || Invalidation.isAcceptance(response)
         sent.changed = changed(by: trail, key, isAccepted: sent.isAccepted, response)
@@ -88,7 +88,7 @@ extension ReactorEngine {
     }
   }
 
-  /// Notes the entities of an answer: it is newer than everything that was requested before the
+  /// Records the entities of an answer: it is newer than everything that was requested before the
   /// write began.
   func noteEntities(of sent: Sent, _ access: EntityAccess?, _ start: WriteStart) {
     guard let access, case .success(let copy) = sent.outcome else { return }
@@ -101,8 +101,8 @@ extension ReactorEngine {
     layer.staleKeys(after: trail, key, isAccepted: isAccepted, answer, flow.configuration.secretQueryItems)
   }
 
-  /// Invalidates what a request has made stale, in a separate task: if the caller is cancelled
-  /// after the server's acceptance, the change has still happened.
+  /// Invalidates the resources that a request has made stale, in a separate task: if the caller is
+  /// cancelled after the server's acceptance, the change has still happened.
   func invalidate(_ sent: Sent) async {
     guard !sent.changed.isEmpty || !sent.groups.isEmpty else { return }
     await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority, for: LockOwner.current) {

@@ -3,7 +3,7 @@ import HTTPTypes
 import Synchronization
 
 extension ReactorEngine {
-  /// Returns the state that a stream with this policy would show first, from memory alone.
+  /// Returns the state that a stream with this policy would show first, only from memory.
   func current(_ resource: Resource, _ policy: FetchPolicy) -> LoadState<AnyModel> {
     guard resource.readsOnly, let key = try? flow.key(resource) else {
       return LoadState(error: unobservable(resource))
@@ -35,8 +35,8 @@ extension ReactorEngine {
     return key
   }
 
-  /// Returns the states for those observers of `key` that are isolated to `actor` and have not got
-  /// the latest. They then count as delivered.
+  /// Returns the states for the observers of `key` that are isolated to `actor` and have not
+  /// received the latest. They then count as delivered.
   func takeOffers(of key: RecordKey, for actor: ObjectIdentifier?) -> [StateOffer<any StateObserving>] {
     state.withLock { $0.memory.entries[key]?.takeOffers(for: actor) ?? [] }
   }

@@ -3,10 +3,10 @@ import Foundation
 /// The tasks that wait for a time, for connectivity or for low power mode.
 ///
 /// Their handles are created under the lock, and the tasks after it is released. They are detached
-/// from whatever task caused them, and end with the engine.
+/// from the tasks that caused them, and are cancelled with the engine.
 extension ReactorEngine {
   /// Sleeps until the next automatic request of a key: its next poll or, with
-  /// ``ReactorConfiguration/revalidatesWhenStale``, the end of its freshness.
+  /// ``ReactorConfiguration/revalidatesWhenStale``, the time when its copy becomes stale.
   func startWakeup(_ task: TaskHandle, _ key: RecordKey, at time: Duration) {
     attach(task) { [weak self, sleep] in
       do { try await sleep(time) } catch { return }
@@ -16,7 +16,7 @@ extension ReactorEngine {
     }
   }
 
-  /// Sleeps for ``ReactorConfiguration/staleAfter``, which a caller has begun to wait.
+  /// Sleeps for ``ReactorConfiguration/staleAfter``, on behalf of a waiting caller.
   func startTimer(_ task: TaskHandle, _ key: RecordKey, _ caller: FlightMachine.WaiterID) {
     guard let wait = flow.configuration.staleAfter else { return }
     let time = elapsed() + min(wait, EngineState.longest)
@@ -28,7 +28,7 @@ extension ReactorEngine {
     }
   }
 
-  /// Evicts unused entries from memory until none is left.
+  /// Evicts unused entries from memory until no unused entry is left.
   func startSweeping(_ task: TaskHandle) {
     let clock = flow.configuration.clock
     let first = flow.configuration.keepUnusedFor

@@ -27,7 +27,7 @@ extension ReactorEngine {
   }
 
   /// Runs the flow's save step with exclusive access to the key, unless something newer makes it
-  /// pointless. While it waits for its turn, the end of the flight cancels it.
+  /// pointless. While it waits for its turn, it is cancelled with the flight.
   @concurrent func save(
     _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket
   ) async -> SaveResult {
@@ -68,7 +68,7 @@ extension ReactorEngine {
   }
 
   private func replaceDrafts(_ ticket: Generations.Ticket, isLocal: Bool, isOnDisk: Bool) {
-    // A local value is for its own type alone.
+    // A local value is only for its own type.
     let model = isLocal ? state.withLock { $0.model } : nil
     layer.drafts.didReplace(ticket.key, ticket.number, of: model, isOnDisk: isOnDisk)
   }

@@ -8,7 +8,7 @@ import Synchronization
 /// code.
 ///
 /// ``hit(_:_:)`` looks in memory on the caller's executor. After a miss, the caller joins the key's
-/// ``FlightMachine``. Its steps run in tasks of their own: load, request, save
+/// ``FlightMachine``. Its steps run in separate tasks: load, request, save
 /// (`ReactorEngine+Fetching`, `EngineState+Flights`).
 @usableFromInline final class ReactorEngine: Sendable {
   let flow: ReactorFlow<AnyModel>
@@ -128,7 +128,7 @@ extension ReactorEngine {
     try await read(resource, policy).resolved().model
   }
 
-  /// Returns the cached model, fresh or stale; `nil` if there is none.
+  /// Returns the cached model, fresh or stale; `nil` if memory has none.
   @usableFromInline func cached(_ resource: Resource) -> AnyModel? {
     if flow.entities == nil, let model = reader.cached(resource) { return model }
     guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
@@ -140,13 +140,13 @@ extension ReactorEngine {
     return drafted.map(\.model) ?? copy?.model
   }
 
-  /// Returns the model in memory without pending drafts, fresh or stale; `nil` if there is none.
+  /// Returns the model in memory without pending drafts, fresh or stale; `nil` if memory has none.
   func confirmed(_ resource: Resource) -> AnyModel? { confirmedCopy(resource).model }
 
-  /// A model without pending drafts, and the copy that it was made of.
+  /// A model without pending drafts, and the copy that it was made from.
   struct ConfirmedCopy {
     var model: AnyModel?
-    /// `nil` if drafts alone have made the model.
+    /// `nil` if the model was made only by drafts.
     var copy: CachedModel?
     /// The numbers of the accepted writes whose drafts are over the copy.
     var acceptedDrafts: Set<UUID> = []

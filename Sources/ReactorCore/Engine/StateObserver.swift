@@ -18,7 +18,7 @@ protocol StateObserving: AnyObject, Sendable {
 final class StateObserver<Model: Sendable>: StateObserving {
   enum Body: Sendable {
     case onMainActor(@MainActor @Sendable (LoadState<Model>) -> Void)
-    /// A closure with an isolation of its own.
+    /// A closure with its own isolation.
     case isolated(@isolated(any) @Sendable (LoadState<Model>) -> Void)
     /// Returns `false` to end the observation.
     case owned(@Sendable (LoadState<Model>) async -> Bool)
@@ -52,7 +52,7 @@ final class StateObserver<Model: Sendable>: StateObserving {
     while index < observers.count {
       let observer = typed(observers[index])
       switch observer.body {
-      // One of those before it may have ended it.
+      // An earlier observer may have ended it.
       case _ where observer.isEnded: break
       case .onMainActor:
         index = callOnMainActor(observers, from: index, with: state)
@@ -64,10 +64,10 @@ final class StateObserver<Model: Sendable>: StateObserving {
     }
   }
 
-  /// Calls an observer of the main actor and those that follow it, on the main actor, where we are.
-  /// To `await` each of them would be to look for the actor again.
+  /// Calls an observer of the main actor and the ones that follow it, on the main actor, which
+  /// already runs this. An `await` for each would hop to the actor again.
   ///
-  /// - Returns: the index of the first that is none.
+  /// - Returns: the index of the first observer that is not of the main actor.
   private static func callOnMainActor(
     _ observers: [any StateObserving], from first: Int, with state: LoadState<Model>
   ) -> Int {
@@ -94,9 +94,9 @@ final class StateObserver<Model: Sendable>: StateObserving {
 /// Calls observers, in one task for all that are isolated to the same actor, however many changes
 /// they are due for.
 ///
-/// A change tells it the keys and actors whose observers are due, and the task takes the states of
-/// that moment. At most one such task runs for an actor, and one for all observers without an
-/// isolation. So calls of an observer do not overlap, and none gets an older state.
+/// A change passes it the keys and actors whose observers are due, and the task takes the current
+/// states. At most one such task runs for an actor, and one for all observers without an isolation.
+/// So calls of an observer do not overlap, and states never go back.
 final class ObserverQueue: Sendable {
   /// The keys whose observers are due, by actor. An actor has an entry while a task of its runs.
   private let due = Mutex<[ObjectIdentifier?: [RecordKey]]>([:])
@@ -152,7 +152,7 @@ final class ObserverQueue: Sendable {
     }
   }
 
-  /// Returns the keys that are due; `nil` if there are none, which ends the task.
+  /// Returns the keys that are due; `nil` if no key is due, which ends the task.
   private func take(for actor: ObjectIdentifier?) -> [RecordKey]? {
     due.withLock { due in
       guard let keys = due[actor], !keys.isEmpty else {

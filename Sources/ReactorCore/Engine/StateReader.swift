@@ -2,7 +2,7 @@ import Synchronization
 
 /// The reader of a stream's states.
 enum StateReader: Sendable {
-  /// A stream, which asks for each state.
+  /// A stream, which pulls each state.
   case stream(StateSlot)
   /// An observer, which is called with each state.
   case observer(any StateObserving)
@@ -15,8 +15,8 @@ enum StateReader: Sendable {
     }
   }
 
-  /// Ends the stream. A pending call for its next state returns `nil`, and the observer is not
-  /// called any more. A call under way on another thread is not waited for.
+  /// Ends the stream. A pending call for its next state returns `nil`, and the observer is no
+  /// longer called. This does not wait for a call in progress on another thread.
   func end() {
     switch self {
     case .stream(let slot): slot.end()
@@ -25,7 +25,7 @@ enum StateReader: Sendable {
   }
 }
 
-/// A state for those who see the same.
+/// A state for the readers that see the same value.
 struct StateOffer<Reader: Sendable>: Sendable {
   let snapshot: KeySnapshot
   let readers: [Reader]
@@ -35,7 +35,7 @@ struct StateOffer<Reader: Sendable>: Sendable {
 /// gets the latest state, none twice, and never an older one.
 final class StateSlot: Sendable {
   // Unsafe, because to check it takes an allocation for each state, and makes the size of this
-  // struct unknown to the compiler. Whoever takes it resumes it.
+  // struct unknown to the compiler. The code that takes it out resumes it.
   private typealias Continuation = UnsafeContinuation<KeySnapshot?, Never>
 
   private struct State {
@@ -53,8 +53,8 @@ final class StateSlot: Sendable {
 
   init(_ id: FlightMachine.WaiterID) { self.id = id }
 
-  /// Accepts a state, unless it is older than one that was offered before: the threads that make
-  /// two changes may get here in another order. A pending call of ``next()`` returns it.
+  /// Accepts a state, unless it is older than an earlier offer: the threads that make two changes
+  /// may get here in another order. A pending call of ``next()`` returns it.
   func offer(_ snapshot: KeySnapshot) {
     let (continuation, replaced) = state.withLock { state -> (Continuation?, KeySnapshot?) in
       if state.hasEnded { return (nil, nil) }

@@ -6,11 +6,11 @@ import Synchronization
 final class Subscription<Model: Sendable>: Sendable {
   private let engine: ReactorEngine
   private let reader: StateReader
-  /// The key of the states, or the reason why there are none.
+  /// The key of the states, or the reason why it cannot have any.
   private let key: Result<RecordKey, ReactorError>
   private let invalid = CancellationWait()
 
-  /// - Parameter observer: who is called with the states; `nil` if ``next()`` asks for them.
+  /// - Parameter observer: the observer to call with the states; `nil` if ``next()`` pulls them.
   init(_ states: LoadStates<Model>, observer: StateObserver<Model>? = nil) {
     engine = states.engine
     reader = observer.map { .observer($0) } ?? .stream(StateSlot(engine.nextID()))
@@ -46,8 +46,8 @@ final class Subscription<Model: Sendable>: Sendable {
     return nil
   }
 
-  /// Returns the current state of an observation, delivered before or not; `nil` after the end. The
-  /// observer is not called with it any more.
+  /// Returns the current state of an observation, whether or not it was delivered; `nil` after the
+  /// end. The observer is not called with it again.
   func latest() -> LoadState<Model>? {
     switch key {
     case .success(let key): engine.latest(key, reader.id).map { engine.loadState($0).typed(as: Model.self) }
@@ -86,10 +86,10 @@ final class Subscriber {
   /// A Boolean value that indicates whether this `cacheOnly` stream found nothing cached. Other
   /// streams are unaffected.
   var isNotCached = false
-  /// The revision of the latest change that concerned this stream alone.
+  /// The revision of the latest change that concerned only this stream.
   var revision: UInt64 = 0
   let reader: StateReader
-  // Kept beside the reader, since a change looks at them for each of many.
+  // A copy of the reader's kind, since a change checks it for many streams.
   let isObserver: Bool
   /// The actor of the observer; `nil` for none, and for a stream.
   let actor: ObjectIdentifier?
@@ -132,8 +132,8 @@ final class Subscriber {
   }
 }
 
-/// The open streams of a key, in the order of their numbers. To open or end one moves those of
-/// greater numbers, which is less than to sort all for each change.
+/// The open streams of a key, in the order of their numbers. Opening or ending a stream moves the
+/// streams with greater numbers, which costs less than sorting all at each change.
 struct Subscribers {
   private(set) var all: [Subscriber] = []
 
@@ -177,7 +177,7 @@ final class KeySnapshot: Sendable {
   let key: RecordKey?
   let resource: Resource
   let copy: CachedModel?
-  /// The copy with its drafts, to be computed without the lock; `nil` if there are none.
+  /// The copy with its drafts, to be computed without the lock; `nil` without drafts.
   let drafted: DraftedModel?
   /// The drafts that no server has accepted yet.
   let pending: [Draft]
@@ -189,7 +189,7 @@ final class KeySnapshot: Sendable {
   let valueRevision: UInt64
   /// A Boolean value that indicates whether the key was removed and no request is under way.
   let isRemoved: Bool
-  /// The box of the ``LoadState`` that was made of it.
+  /// The box of the ``LoadState`` that was made from it.
   private let made = AtomicLazyReference<any AnyObject & Sendable>()
 
   init(
@@ -212,8 +212,8 @@ final class KeySnapshot: Sendable {
     self.isRemoved = isRemoved
   }
 
-  /// Returns the state with the type of its model, made at the first call and shared by those who
-  /// see the same: to make it takes longer than to call an observer.
+  /// Returns the state with the type of its model, made at the first call and shared by the streams
+  /// that see the same value: making it takes longer than calling an observer.
   func shared<Model: Sendable>(as type: Model.Type, _ engine: ReactorEngine) -> LoadState<Model> {
     let box = made.load() ?? made.storeIfNil(AnyModel(engine.loadState(self).typed(as: type)).box)
     return AnyModel(in: box).model(as: LoadState<Model>.self)

@@ -1,9 +1,9 @@
 /// A model that its id identifies across resources.
 ///
 /// Its newest value is shown in every copy of the layer that holds the id: in each list, in each
-/// page, and as the model of its own resource. The newest value is the one whose request or write
-/// began last, in whichever resource it arrived. It replaces the whole earlier value; nothing is
-/// merged. A summary and a detail are two types, and do not change each other.
+/// page, and as the model of its own resource. The newest value comes from the request or write
+/// that began last, whichever resource it arrived in. It replaces the whole earlier value; nothing
+/// is merged. A summary and a detail are two types, and do not change each other.
 ///
 /// ```swift
 /// struct Article: Codable, Entity {
@@ -33,8 +33,9 @@ public protocol EntityContainer: Sendable {
 
   /// Calls `body` once for each member, in order, and puts its result in the member's place.
   ///
-  /// A member for which `body` returns `nil` goes. The method is pure and quick: it runs without a
-  /// lock, on the executor of the first reader, and again for each newer value of a member.
+  /// A member for which `body` returns `nil` is dropped. The method is pure and quick: it runs
+  /// without a lock, on the executor of the first reader, and again for each newer value of a
+  /// member.
   mutating func updateMembers(_ body: (Member) -> Member?)
 }
 
@@ -42,6 +43,6 @@ extension Array: EntityContainer where Element: Entity {
   /// The type of the elements.
   public typealias Member = Element
 
-  /// Calls `body` once for each element, and drops those for which it returns `nil`.
+  /// Calls `body` once for each element, and drops the elements for which it returns `nil`.
   public mutating func updateMembers(_ body: (Element) -> Element?) { self = compactMap(body) }
 }

@@ -13,9 +13,9 @@ extension ReactorEvent {
     public let isDeprecated: Bool
     /// The date from which the resource may not answer any more; `nil` if the server names none.
     public let sunset: Date?
-    /// The page about it, of a link `deprecation` or `sunset`; `nil` if there is none.
+    /// The page that describes it, from a link `deprecation` or `sunset`; `nil` without a link.
     public let page: String?
-    /// The resource to use instead, of a link `successor-version`; `nil` if there is none.
+    /// The resource to use instead, from a link `successor-version`; `nil` without a link.
     public let successor: String?
   }
 }

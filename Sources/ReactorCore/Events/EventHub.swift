@@ -148,7 +148,7 @@ final class EventHub: Sendable {
     deliverMore()
   }
 
-  /// Delivers the caller's own events, and those that were queued meanwhile.
+  /// Delivers the caller's own events, and the events that were queued meanwhile.
   private func deliver(_ own: Batch?) {
     guard let own else { return }
     Self.call(own)
@@ -187,15 +187,15 @@ final class EventHub: Sendable {
   }
 
   private static func call(_ observers: [Observer], _ event: ReactorEvent) {
-    // An observer's tasks work for nobody, and must not share the keys of the work that has emitted
-    // the event.
+    // No caller awaits an observer's tasks, so they must not share the keys of the work that
+    // emitted the event.
     guard LockOwner.current == nil else {
       return LockOwner.$current.withValue(nil) { call(observers, event) }
     }
     for index in observers.indices { observers[index].notify(event) }
   }
 
-  /// Returns the events that were queued meanwhile; `nil` if there are none, which ends the
+  /// Returns the events that were queued meanwhile; `nil` if the queue is empty, which ends the
   /// delivery.
   private func finish() -> Batch? {
     let (batch, flushed): (Batch?, [CheckedContinuation<Void, Never>]) = shared.state.withLock { state in
@@ -214,7 +214,7 @@ final class EventHub: Sendable {
     deliver()
     await withCheckedContinuation { continuation in
       let isWaiting = shared.state.withLock { state in
-        // A delivery under way has the events before those in the queue.
+        // A delivery in progress has the events that precede the queue.
         if state.isDelivering {
           state.flushing.append((state.delivery + (state.queue.isEmpty ? 0 : 1), continuation))
         }

@@ -38,8 +38,8 @@ public protocol LayerInstrument: Sendable {
     _ attempt: InstrumentedAttempt, _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
   ) async throws -> (HTTPResponse, Data)
 
-  /// Reports the beginning or the end of an outage; see ``ReactorConfiguration/remembersOutages``.
-  /// It must return quickly.
+  /// Reports that an outage began or ended; see ``ReactorConfiguration/remembersOutages``. It must
+  /// return quickly.
   func stateChanged(_ event: ReactorEvent)
 }
 
@@ -58,7 +58,7 @@ public struct InstrumentedFetch: Sendable {
     public let source: Source?
     /// A Boolean value that indicates whether the value is fresh.
     public let isFresh: Bool
-    /// The error; `nil` if there is none.
+    /// The error; `nil` if it succeeded.
     public let error: ReactorError?
     /// The flight that the fetch has waited for; `nil` if it has waited for none.
     public let flight: InstrumentedFlight?
@@ -87,7 +87,7 @@ public final class InstrumentedFlight: Sendable {
   public let key: RecordKey
   /// The name of the model's type.
   public let model: String
-  /// A Boolean value that indicates whether nobody waits for the flight's first request.
+  /// A Boolean value that indicates whether the flight's first request has no waiter.
   public let isInBackground: Bool
 
   private struct State {

@@ -11,7 +11,7 @@ extension ReactorEvent.Kind {
     case parsed, pruned, duplicateMembers, saved, saveFailed, saveIsLate, notEncoded
     /// A flight that waits, or that ends without its response.
     case paused, outageBegan, failedInOutage, outageEnded, superseded, cancelled
-    /// A draft over a value, and the end of its write.
+    /// A draft over a value, and its removal when the write is finished.
     case drafted, draftEnded
     /// A step of a write in an outbox.
     case outbox

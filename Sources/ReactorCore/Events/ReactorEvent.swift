@@ -29,7 +29,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case persistenceHit(isFresh: Bool)
     /// Persistence had no record.
     case persistenceMiss
-    /// The record could not be loaded or parsed. The flight goes on as if there were none.
+    /// The record could not be loaded or parsed. The flight continues as if nothing were stored.
     case loadFailed(ReactorError)
     /// A caller got a stale copy, which is revalidated in the background.
     case servedStale
@@ -59,7 +59,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A body was parsed into a model, in `duration`.
     case parsed(bytes: Int, duration: Duration)
     /// Elements that could not be parsed were left out: the first ones, at most
-    /// ``ParserError/PrunedElement/limit``, and the count of all.
+    /// ``ParserError/PrunedElement/limit``, and the number of all.
     case pruned([ParserError.PrunedElement], count: Int)
     /// Members of these names occurred twice in one object. The first was used.
     case duplicateMembers([String])
@@ -92,12 +92,12 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A value was written locally. Memory and streams have it. ``ReactorEvent/Kind/saved(bytes:)``
     /// follows if it is persisted.
     case savedLocally
-    /// A draft lies over the value until the server has answered the write that it belongs to.
+    /// A draft was applied to the value, until the server has answered its write.
     case drafted
     /// The write of a draft has ended. An accepted draft stays until a newer value replaces its
     /// base; any other is gone.
     case draftEnded(isAccepted: Bool)
-    /// A write in an outbox has taken a step. The number is that of its entry.
+    /// A write in an outbox has taken a step. The id is the id of its entry.
     case outbox(UUID, OutboxStep)
     /// The copy was declared stale by an invalidation, or by a request that changed the resource.
     case invalidated
@@ -118,7 +118,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case submitted
     /// Attempt number `attempt` is about to be sent.
     case sending(attempt: Int)
-    /// The write goes on later, for this reason.
+    /// The write continues later, for this reason.
     case postponed(String)
     /// The server has accepted the write.
     case accepted
@@ -126,13 +126,13 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case refused(ReactorError)
     /// The server may or may not have carried out the write, and it is not sent again.
     case unresolved
-    /// The base of the write has changed on the server. `isRebased` is `true` if it is made anew.
+    /// The base of the write has changed on the server. `isRebased` is `true` if it is made again.
     case conflicted(isRebased: Bool)
     /// The write was taken back before it was sent.
     case withdrawn
     /// The write was removed by the program, or with everything of its scope.
     case discarded
-    /// Another process has ended the write, or has taken it back.
+    /// Another process has finished the write, or has taken it back.
     case endedElsewhere
     /// The write, or a part of the store, cannot be read, for this reason. It is kept.
     case unreadable(String)
@@ -154,10 +154,10 @@ extension ReactorEvent.OutboxStep: CustomStringConvertible {
     case .accepted: "accepted"
     case .refused(let error): "refused, \(error.reason)"
     case .unresolved: "unresolved, the server may have carried it out"
-    case .conflicted(let isRebased): isRebased ? "conflicted, the request is made again" : "conflicted"
+    case .conflicted(let isRebased): isRebased ? "conflicted, the request is built again" : "conflicted"
     case .withdrawn: "withdrawn"
     case .discarded: "discarded"
-    case .endedElsewhere: "ended by another process"
+    case .endedElsewhere: "finished by another process"
     case .unreadable(let reason): "unreadable, \(reason)"
     case .storeFailed(let error): "the store failed, \(error.reason)"
     }

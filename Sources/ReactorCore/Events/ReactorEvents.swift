@@ -79,7 +79,8 @@ private final class EventGaps: Sendable {
     }
   }
 
-  /// Returns a report of the gap after the first `taken` buffered events; `nil` if there is none.
+  /// Returns a report of the gap after the first `taken` buffered events; `nil` if no event was
+  /// dropped there.
   func next(after taken: Int) -> ReactorEvent? {
     let gap = state.withLock { state -> Gap? in
       guard let first = state.gaps.first, first.start <= taken else { return nil }

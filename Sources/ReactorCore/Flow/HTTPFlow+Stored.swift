@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// The stored response to a request: the validators that it lends, and its use after a 304.
 extension HTTPFlow {
-  /// Returns the record whose validators are sent; `nil` if there is none or it cannot be read.
+  /// Returns the record whose validators are sent; `nil` if nothing is stored or it cannot be read.
   func storedRecord(
     _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> Record? {

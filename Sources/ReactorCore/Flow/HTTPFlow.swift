@@ -29,8 +29,8 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     self.key = key
   }
 
-  /// Loads and parses the record of `resource`; `nil` if there is none that this model type can be
-  /// made from. A record whose model is in memory is not parsed again.
+  /// Loads and parses the record of `resource`; `nil` if no record is stored that this model type
+  /// can be parsed from. A record whose model is in memory is not parsed again.
   @_semantics("optimize.sil.specialize.generic.never")
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
     if let error = parser.unsupported { throw error }
@@ -81,7 +81,8 @@ final class HTTPFlow<Model: Sendable>: Sendable {
       do {
         return try unchanged(updated, stored: stored, stale: context.stale, key)
       } catch is ParserError {
-        // An earlier release could read what it has stored. It lends no validators to this one.
+        // An earlier release of the app could read the record, but this one cannot. Its validators
+        // are not sent.
         var context = context
         (context.stale, context.hasAskedPersistence) = (nil, true)
         return try await answer(to: request, for: resource, key, context)

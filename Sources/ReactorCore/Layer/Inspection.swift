@@ -7,7 +7,7 @@ extension ModelLayer {
   /// The keys in the memory of the layer's reactors.
   package var keys: Set<RecordKey> { Set(layer.livingMembers.flatMap(\.keys)) }
 
-  /// Returns the status of those of `keys` that are in memory. If models of several types share a
+  /// Returns the status of each of `keys` that is in memory. If models of several types share a
   /// key, each of their reactors reports it.
   package func statuses(of keys: [RecordKey]) -> [KeyStatus] {
     layer.livingMembers.flatMap { $0.statuses(of: keys) }
@@ -74,7 +74,7 @@ extension ModelLayer {
     layer.parts.lazy.compactMap { $0 as? any InspectedWrites }.first
   }
 
-  /// The present time of the configuration's wall clock.
+  /// The current time of the configuration's wall clock.
   package var now: Date { layer.configuration.now() }
 }
 
@@ -104,7 +104,7 @@ package struct KeyStatus: Sendable {
   package let observers: Int
   /// The number of callers that wait for the flight.
   package let waiters: Int
-  /// The phase of the flight; `nil` if none is under way.
+  /// The phase of the flight; `nil` if no flight is in progress.
   package let phase: FlightPhase?
   /// The error of the latest attempt.
   package let error: ReactorError?
@@ -145,7 +145,7 @@ package struct WriteStatus: Sendable, Identifiable {
   package var method: String?
   /// The URL of the request without secrets; `nil` before the request is made.
   package var url: String?
-  /// The status of the latest answer; `nil` if there was none.
+  /// The status of the latest answer; `nil` if no response arrived.
   package var status: Int?
   package var submittedAt: Date?
   /// The commands that the state permits.

@@ -38,8 +38,8 @@ extension LayerContext {
   }
 
   /// Returns the keys that a change makes stale (RFC 9111 §4.4). These are the key itself, if the
-  /// server accepted the change, and every URL that a hop changed or named, whatever became of the
-  /// next hop.
+  /// server accepted the change, and every URL that a hop changed or named, whatever happened to
+  /// the next hop.
   ///
   /// - Parameter answer: the response. It is used only if there is no trail, as with a custom
   ///   network step.
@@ -58,8 +58,8 @@ extension LayerContext {
     return keys
   }
 
-  /// Returns the groups that the responses of a change make stale, of the base URL's origin alone
-  /// (RFC 9875 §3).
+  /// Returns the groups that the responses of a change make stale, only those of the base URL's
+  /// origin (RFC 9875 §3).
   func staleGroups(after trail: RedirectTrail, _ key: RecordKey, _ answer: HTTPResponse?) -> Set<String> {
     let hops = trail.hops
     if hops.isEmpty { return answer.map { CacheGroups.invalidated(by: $0, to: key.method) } ?? [] }
@@ -70,7 +70,8 @@ extension LayerContext {
     }
   }
 
-  /// Invalidates what a change has made stale: every record of the keys' URLs, and the groups.
+  /// Invalidates everything that a change has made stale: every record of the keys' URLs, and the
+  /// groups.
   package func invalidate(_ changed: [RecordKey], groups: Set<String>) async {
     for key in changed { await invalidateURL(of: key) }
     await invalidate(KeySet(groups: groups))
@@ -99,14 +100,14 @@ package struct SentRequest: Sendable {
   package fileprivate(set) var isAccepted = false
   /// A Boolean value that indicates whether the server has redirected the request to a `GET` of its
   /// result, which was followed (RFC 9110 §15.4.4). The request itself was carried out, and
-  /// ``result`` is that of the `GET`.
+  /// ``result`` comes from the `GET`.
   package fileprivate(set) var isSeenElsewhere = false
-  /// The latest exchange of the transport, which tells whose error ``result`` has.
+  /// The latest exchange of the transport, which shows whose error ``result`` contains.
   package fileprivate(set) var latest = LatestExchange.none
   /// The errors of the calls of the transport that have failed.
   package fileprivate(set) var failures: [any Error] = []
   /// A Boolean value that indicates whether the credential was renewed for the request, so that a
-  /// 401 is the answer of this URL alone.
+  /// 401 is about this URL only.
   package fileprivate(set) var isRenewed = false
   /// The way of the request to ``result``.
   package fileprivate(set) var route = WriteRoute()

@@ -2,10 +2,10 @@ package import Foundation
 package import HTTPCaching
 
 extension LayerContext {
-  /// Returns places for `count` drafts, as the first of them; see ``show(_:at:)``.
+  /// Reserves positions for `count` drafts, and returns the first; see ``show(_:at:)``.
   ///
-  /// - Parameter isRestored: `true` if an earlier process has made the drafts: they come before
-  ///   those of this one.
+  /// - Parameter isRestored: `true` if an earlier process made the drafts: they precede the drafts
+  ///   of this process.
   package func reserveDraftPlaces(_ count: Int, isRestored: Bool = false) -> UInt64 {
     drafts.reserve(count, isRestored: isRestored)
   }
@@ -18,7 +18,7 @@ extension LayerContext {
     self.drafts.add(drafts, at: place ?? self.drafts.reserve(drafts.count))
     let members = livingMembers
     announce(drafts.map { .added($0) }, to: members)
-    // Computed here, so that whoever reads next finds it done, and the next draft adds to it.
+    // Computed here, so that the next reader finds it done, and the next draft builds on it.
     var last: RecordKey?
     for key in drafts.map(\.key) where key != last {
       for member in members { member.computeDrafts(of: key) }
@@ -57,7 +57,7 @@ extension LayerContext {
     self.drafts.add(drafts, at: place)
     entities.keepPlaces(of: drafts)
     let (number, time) = (generations.next(), elapsed())
-    // Whoever has read the table in between has them as pending.
+    // A reader in between has seen them as pending.
     let accepted = drafts.filter { self.drafts.accept($0, under: number, at: time) }
     announce(accepted.flatMap { [.added($0), .accepted($0)] }, to: livingMembers)
     for member in livingMembers { for draft in drafts { member.computeDrafts(of: draft.key) } }
@@ -94,7 +94,7 @@ extension LayerContext {
     announce(changes, to: livingMembers)
   }
 
-  /// Announces changes of drafts: those of entities to the keys that hold them.
+  /// Announces changes of drafts; for entities, to the keys that contain them.
   private func announce(_ changes: [DraftChange], to members: [any LayerReactor]) {
     let own = changes.filter { $0.draft.entity == nil }
     if !own.isEmpty { for member in members { member.layerChanged(.drafted(own)) } }
@@ -102,12 +102,12 @@ extension LayerContext {
     for change in changes where change.draft.entity != nil { announce(entities.drafted(change)) }
   }
 
-  /// Begins to send the write `id`. Requests for `keys` wait until ``endSending(_:_:)``.
+  /// Starts sending the write `id`. Requests for `keys` wait until ``endSending(_:_:)``.
   ///
-  /// - Parameter epoch: ``entityEpoch`` when the program asked for the write; `nil` for the present
+  /// - Parameter epoch: ``entityEpoch`` when the app requested the write; `nil` for the present
   ///   one.
   /// - Throws: ``ReactorError/deadlock(keys:)`` if the request of a key awaits the write, in a wait
-  ///   that cannot be refused. The write has then not begun.
+  ///   that cannot be refused. The write has then not started.
   package func beginSending(
     _ id: UUID, _ keys: Set<RecordKey>, askedIn epoch: Int? = nil
   ) async throws(ReactorError) -> WriteStart {
@@ -118,7 +118,7 @@ extension LayerContext {
     return start
   }
 
-  /// Refuses the waits for `owner` if it cannot go on before all of several writes have begun, and
+  /// Refuses the waits for `owner` if it cannot continue before one of several writes starts, and
   /// each of them waits for a request of its keys that awaits `owner`.
   ///
   /// - Parameter writes: The keys of each write.
@@ -131,13 +131,13 @@ extension LayerContext {
     lookAgain(at: keys)
   }
 
-  /// Begins the requests for `keys` that have waited for a write, if nothing is due any more.
+  /// Starts the requests for `keys` that have waited for a write, if no write is due any more.
   package func lookAgain(at keys: Set<RecordKey>) {
     for key in keys.inOrder { announce(.sendingEnded(key)) }
   }
 }
 
-/// Other drafts of a write, which take the place of those that it had.
+/// New drafts of a write, which replace its earlier ones.
 package struct DraftReplacement: Sendable {
   let old: [Draft]
   let new: [Draft]

@@ -5,9 +5,9 @@ extension LayerContext {
   /// The number of removals of everything, by which an answer is known that comes after one.
   var entityEpoch: Int { entities.epoch }
 
-  /// Returns the beginning of a write that is sent now.
+  /// Returns the start of a write that is sent now.
   ///
-  /// - Parameter epoch: ``entityEpoch`` when the program asked for the write.
+  /// - Parameter epoch: ``entityEpoch`` when the app requested the write.
   func writeStart(askedIn epoch: Int) -> WriteStart {
     WriteStart(number: generations.next(), date: configuration.now(), epoch: epoch)
   }
@@ -21,12 +21,12 @@ extension LayerContext {
     note(AnyModel(value), through: access, of: write)
   }
 
-  /// Notes the entities of a model, unless the user who asked has signed out since.
+  /// Records the entities of a model, unless the user has signed out since the request.
   func note(_ model: AnyModel, through access: EntityAccess, of write: WriteStart?) {
     note(access.members(of: model, at: configuration.now()), of: write)
   }
 
-  /// Notes that an entity is gone.
+  /// Records that an entity is gone.
   package func remove<E: Entity>(_ type: E.Type, id: E.ID, of write: WriteStart? = nil) {
     let (handles, _) = entities.retain([EntityID(id, of: type)])
     note(EntityMembers(handles, [], in: entities, arrivedAt: .distantPast), of: write)

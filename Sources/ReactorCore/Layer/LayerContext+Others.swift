@@ -9,10 +9,10 @@ extension LayerContext {
     upstream.observe { [weak self] keys in self?.changedElsewhere(keys) }
   }
 
-  /// Tells the others that the responses of a key's URL are out of date, or removed.
+  /// Notifies other processes that the responses of a key's URL are out of date or removed.
   ///
-  /// It comes before the change in this process: what is asked for after that must not be answered
-  /// by a response from before.
+  /// Call it before the change in this process, so that no later request gets a response from
+  /// before the change.
   func tellOthers(_ key: RecordKey, isRemoved: Bool = false) async {
     guard let upstream else { return }
     await upstream.change(RecordKey.get(key), isRemoved: isRemoved, at: configuration.now())
@@ -24,7 +24,7 @@ extension LayerContext {
       let own = changed.filter { $0.scope == scope }
       keys = own.union(own.flatMap { self.keys(of: $0.url) })
     } else {
-      // What was saved locally is no server's.
+      // A locally saved value does not come from a server.
       keys = Set(livingMembers.flatMap { member in member.keys.filter { member.head(of: $0)?.localModel == nil } })
     }
     let date = configuration.now()
@@ -35,13 +35,14 @@ extension LayerContext {
     }
     guard cache.isPersistent, !tickets.isEmpty else { return }
     _ = spawnApart(on: configuration.taskExecutor) { [cache] in
-      // A record that cannot be marked is not used without a look either: nobody follows it.
+      // A record that cannot be marked is not used without revalidation either, since no feed
+      // follows it.
       for ticket in tickets { try? await self.change(ticket) { try await cache.invalidate(ticket.key, at: date) } }
     }
   }
 
-  /// Returns a stored record as it may be used: one of which the others may have told something
-  /// that this process has not heard is out of date.
+  /// Returns a stored record as it may be used. If this process may have missed a message about it,
+  /// the record is marked out of date.
   func trusted(_ record: Record, of key: RecordKey) -> Record {
     guard let upstream, record.head.localModel == nil,
       key.method != .get || !upstream.follows(RecordKey.get(key))

@@ -9,14 +9,14 @@ extension LayerContext {
   @concurrent func invalidate(_ set: KeySet) async {
     guard !set.isEmpty else { return }
     let now = configuration.now
-    // First: a response that is under way may name a group that nobody knew of.
+    // First: a response that is under way may name a group that was unknown until now.
     groupMarks.mark(set.groups, as: generations.next(), at: now())
     var done = set.named.union(livingMembers.flatMap { $0.keys(in: set) })
     for key in done.inOrder { await invalidate(key, at: now()) }
     guard set.isOpen else { return }
     let stored: [RecordKey]
     do { stored = try await keysOnDisk(set) } catch { return report(error) }
-    // After what memory has: a record of memory's may be on disk only now.
+    // Done after memory: the record of a model in memory may be stored only now.
     for key in stored where done.insert(key).inserted { await invalidate(key, at: now()) }
   }
 
@@ -47,7 +47,7 @@ extension LayerContext {
 }
 
 /// The latest invalidation of each group. A response that was requested before it and names the
-/// group arrives stale, although nobody knew that it belongs to the group.
+/// group arrives stale, although its membership of the group was unknown at that time.
 final class GroupMarks: Sendable {
   private struct Mark {
     var number: Generation

@@ -128,7 +128,7 @@ package final class LayerContext: Sendable {
     connectedParts.withLock { $0 += parts }
   }
 
-  /// Returns the part of a type. If there is none yet, `make` makes it.
+  /// Returns the part of a type. If the layer has none yet, `make` creates it.
   package func part<Part: LayerPart>(orConnect make: () -> Part) -> Part {
     func find(in parts: [any LayerPart]) -> Part? { parts.lazy.compactMap { $0 as? Part }.first }
     if let part = find(in: parts) { return part }
@@ -148,8 +148,8 @@ package final class LayerContext: Sendable {
     return isLoopback || reachability.isReachable
   }
 
-  /// The number of times that everything was removed. What was fetched before the latest one is not
-  /// shown any more.
+  /// The number of times that everything was removed. Values fetched before the latest removal are
+  /// no longer shown.
   var removals: UInt64 { removalCount.load(ordering: .acquiring) }
 
   /// Returns the key of `resource`.
@@ -259,7 +259,7 @@ package final class LayerContext: Sendable {
 
 /// A change of a layer's records.
 enum LayerChange: Sendable {
-  /// A newer record of the key is stored, of this variant. The number is that of the operation that
+  /// A newer record of the key is stored, of this variant. The number belongs to the operation that
   /// produced it.
   case stored(RecordKey, Generation, Record.Variant?)
   /// A model was written locally, under this number. If it is stored, reactors of its type find it
@@ -292,7 +292,7 @@ protocol LayerReactor: AnyObject, Sendable {
   func keys(in set: KeySet) -> [RecordKey]
   /// The keys in this reactor's memory.
   var keys: [RecordKey] { get }
-  /// Returns the status of those of `keys` that are in this reactor's memory.
+  /// Returns the status of each of `keys` that is in this reactor's memory.
   func statuses(of keys: [RecordKey]) -> [KeyStatus]
   /// Requests `key` from the network in the background. Returns `false` if the key is not in
   /// memory.

@@ -8,11 +8,11 @@ package typealias MakeUpstream = @Sendable (HTTPCache, ReactorConfiguration) -> 
 /// let layer = ModelLayer(baseURL: api, extensions: [.outbox(outbox), .fleet(fleet)])
 /// ```
 ///
-/// Each product has a factory for its own: `outbox(_:)` in ReactorOutbox, `fleet(_:)` in
-/// ReactorFleet. The order in the list has no effect. A layer has one extension of each kind: of
-/// several, the last one counts, and the others do nothing.
+/// Each product has a factory: `outbox(_:)` in ReactorOutbox, `fleet(_:)` in ReactorFleet. The
+/// order in the list has no effect. A layer has at most one extension of each kind: the last of
+/// several counts.
 ///
-/// An extension is a description. Each layer that gets it makes a part of its own from it, so one
+/// An extension is a description. Each layer that gets it creates its own part from it, so one
 /// value may be given to several layers.
 public struct LayerExtension: Sendable {
   /// The type of the part or the upstream. Extensions of one kind have the same.

@@ -1,25 +1,25 @@
 package import Foundation
 package import HTTPTypes
 
-/// A cache between a layer and the server, whose responses other processes share.
+/// A cache between a layer and the server that shares responses with other processes.
 ///
-/// It never fails a request that the server would answer: where it cannot share, it asks the
+/// It never fails a request that the server would answer: if it cannot share, it contacts the
 /// server.
 package protocol LayerUpstream: AnyObject, Sendable {
-  /// Ends the trust in what others may have changed unheard, if its time is over. It comes before a
-  /// hit in memory: no timer has fired in a process that was stopped.
+  /// Stops trusting copies that other processes may have changed unnoticed, once the time for that
+  /// is over. Call it before a memory hit: in a process that was suspended, no timer has fired.
   func advance()
 
-  /// Returns a Boolean value that indicates whether every change of a key's response by others was
-  /// told since its latest look.
+  /// Returns a Boolean value that indicates whether a message about every change of a key's
+  /// response has arrived since it was last compared.
   func follows(_ key: RecordKey) -> Bool
 
   /// Calls `body` with the keys that others have changed, or with `nil` if any may be out of date,
   /// until the token is released. It is called on the thread that has learnt of the change.
   func observe(_ body: @escaping @Sendable (Set<RecordKey>?) -> Void) -> any Sendable & AnyObject
 
-  /// Makes a key's response stale for every process, or removes it. Returns once the others have
-  /// it, or it is kept for later.
+  /// Makes a key's response stale for every process, or removes it. Returns once the change is
+  /// announced, or queued for later.
   func change(_ key: RecordKey, isRemoved: Bool, at date: Date) async
 
   /// Removes the responses of a scope for every process.
@@ -40,10 +40,10 @@ package struct UpstreamRequest: Sendable {
   package let asksServer: Bool
   /// The configuration of the reactor that fetches.
   package let configuration: ReactorConfiguration
-  /// Sends a request to the server. It is conditional if `isConditional` is `true`, and nobody
+  /// Sends a request to the server. It is conditional if `isConditional` is `true`, and no caller
   /// waits for the response if `isAwaited` is `false`.
   package let send:
     @Sendable (_ request: HTTPRequest, _ isConditional: Bool, _ isAwaited: Bool) async throws -> HTTPFlowResponse
-  /// Notes that a shared response is the answer, of so many bytes.
+  /// Records that a shared response is the answer, of so many bytes.
   package let shared: @Sendable (_ bytes: Int, _ isAwaited: Bool) -> Void
 }

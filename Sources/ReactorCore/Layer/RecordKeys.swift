@@ -27,7 +27,7 @@ final class RecordKeys: Sendable {
 
   /// Returns the key of `resource`.
   ///
-  /// - Parameter secretQueryItems: the flow's names, which may differ from those of the layer.
+  /// - Parameter secretQueryItems: the flow's names, which may differ from the layer's.
   /// - Throws: ``ReactorError/invalidResource(_:)`` if the resource has no valid URL, or a secret
   ///   field among its identity headers.
   func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {

@@ -19,7 +19,7 @@ final class StoreBudget: Sendable {
     var waits: [WaitID: Wait] = [:]
     /// The keys of the waits that are over, while the persistence has yet to answer.
     var late: [WaitID: RecordKey] = [:]
-    /// The task that sleeps until the next wait is over; `nil` while nobody waits.
+    /// The task that sleeps until the next wait is over; `nil` while nothing waits.
     var watcher: TaskHandle?
   }
 
@@ -29,8 +29,8 @@ final class StoreBudget: Sendable {
   private let clock: any Clock<Duration>
   private let elapsed: @Sendable () -> Duration
   private let executor: (any TaskExecutor)?
-  /// A Boolean value that indicates whether the watcher sleeps on while nobody waits, so that the
-  /// next wait needs no task. A test proves that nobody sleeps on its clock.
+  /// A Boolean value that indicates whether the watcher keeps sleeping while nothing waits, so that
+  /// the next wait needs no task. Tests turn it off to prove that no task sleeps on their clock.
   private let sleepsOn: Bool
 
   init(_ configuration: ReactorConfiguration) {
@@ -93,7 +93,7 @@ final class StoreBudget: Sendable {
     }
   }
 
-  /// Returns the time until the next wait is over; `nil` if the watcher is not needed any more.
+  /// Returns the time until the next wait is over; `nil` if the watcher is no longer needed.
   private func nextWait(of watcher: TaskHandle) -> Duration? {
     let now = elapsed()
     return state.withLock { state in
@@ -120,8 +120,8 @@ final class StoreBudget: Sendable {
 }
 
 extension StoreBudget {
-  /// Runs `body`, which asks the persistence about a key, and returns its result. When the budget
-  /// is used up, `body` goes on by itself.
+  /// Runs `body`, which calls the persistence for a key, and returns its result. When the budget is
+  /// used up, `body` continues by itself.
   ///
   /// - Throws: the errors of `body`; ``StoreIsLate``; `CancellationError` as soon as the task is
   ///   cancelled, which cancels `body`.

@@ -77,8 +77,8 @@ final class CachedModel: Sendable {
     return number == 0 ? 0 : nil
   }
 
-  /// Returns `true` if a request of this number was sent when a loaded copy was in memory already.
-  /// The response is then newer than the copy, whatever the dates say.
+  /// Returns `true` if a request of this number was sent after a copy was loaded into memory. The
+  /// response is then newer than the copy, whatever the dates say.
   func arrived(before number: Generation) -> Bool {
     self.number & Self.isLoaded != 0 && self.number & ~Self.isLoaded < number
   }
@@ -115,7 +115,7 @@ final class CachedModel: Sendable {
       isUnsaved: isUnsaved, number: number)
   }
 
-  /// Returns the same exchange with another model: the one that its drafts make of it.
+  /// Returns the same exchange with another model: the model with its drafts applied.
   func showing(_ model: AnyModel) -> CachedModel {
     CachedModel(
       key, model, fetchedAt: fetchedAt, extras, origin: origin, freshness: freshness, cost: cost, lead: lead,
@@ -143,7 +143,7 @@ final class CachedModel: Sendable {
   }
 
   /// Returns `true` if the copy is known to be another variant than the one that `resource`
-  /// requests. With `Vary: *` it never is: those that wait for it or observe it as it arrives may
+  /// requests. With `Vary: *` it never is: callers that wait for it or observe it as it arrives may
   /// use it.
   func isAnotherVariant(for resource: Resource) -> Bool {
     head?.variant?.names != ["*"] && !isSelected(by: resource)
@@ -187,7 +187,7 @@ struct FreshnessRule: Sendable {
 
 /// A model without its static type: one reference, whatever its size.
 ///
-/// Nothing beneath ``Reactor`` is generic. A generic type of this module is not specialized for a
+/// No type beneath ``Reactor`` is generic. A generic type of this module is not specialized for a
 /// type of another module, and looks up metadata at each step. The code that opens the box is
 /// inlinable for that reason.
 @usableFromInline struct AnyModel: Sendable {
@@ -207,7 +207,7 @@ struct FreshnessRule: Sendable {
     { $0.model(as: T.self) == $1.model(as: T.self) }
   }
 
-  /// Returns the model, whose type is that of the reactor that it belongs to.
+  /// Returns the model, whose type is the model type of its reactor.
   ///
   /// - Parameter type: the type that the model was created with, which is checked in debug builds
   ///   only. A dynamic cast would take as long as the rest of a hit, and each reactor has one type.

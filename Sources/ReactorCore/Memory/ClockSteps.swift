@@ -4,7 +4,7 @@ import Synchronization
 /// Detects that the wall clock was set back, so that no copy in memory stays fresh for longer.
 ///
 /// The lead of the wall clock over the monotonic clock is constant until the wall clock is set.
-/// Each copy records the lead at its beginning (``CachedModel/lead``). If the present lead is
+/// Each copy records the lead at its beginning (``CachedModel/lead``). If the current lead is
 /// smaller, the wall clock was set back by the difference, and the copy is older by as much.
 ///
 /// The monotonic clock is read only if the wall clock has moved by a millisecond since the last

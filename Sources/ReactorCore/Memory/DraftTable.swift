@@ -1,11 +1,10 @@
 package import Foundation
 import Synchronization
 
-/// A change that a caller has asked the server for, shown over a cached value until the server's
-/// own value has it.
+/// A requested change, shown over a cached value until the server's own value contains it.
 ///
-/// A draft is a function, not a value: it is applied to each new base. Nothing is ever undone. A
-/// draft that the server refuses is left out of the next computation.
+/// A draft is a function, not a value: it is applied to each new base. Nothing is ever undone. The
+/// next computation simply leaves out a refused draft.
 package final class Draft: Sendable {
   /// The number of the write. The drafts of one write on several keys share it.
   package let id: UUID
@@ -63,7 +62,7 @@ package final class Draft: Sendable {
   var acceptedUnder: Generation? { state.withLock(\.accepted) }
 
   /// A Boolean value that indicates whether the draft is in a table. A key may have thousands of
-  /// drafts, too many to look for one among them at each acceptance.
+  /// drafts, too many to search at each acceptance.
   var isListed: Bool { state.withLock(\.isListed) }
 
   /// A Boolean value that indicates whether the latest record on disk has the accepted change.
@@ -82,16 +81,16 @@ package final class Draft: Sendable {
 
 /// The drafts of a layer, by key.
 ///
-/// A reactor reads those of a key when it makes the key's entry, and follows
+/// A reactor reads a key's drafts when it creates the key's entry, and follows
 /// ``LayerChange/drafted(_:_:)`` from then on. The order of locks is engine, table, draft.
 final class DraftTable: Sendable {
   private struct State {
-    /// The places of drafts that an earlier process has left are below those of this one.
+    /// Drafts of an earlier process have lower positions than the drafts of this one.
     var lastRestored: UInt64 = 0
     var lastOrder: UInt64 = 1 << 32
     var drafts: [RecordKey: [Draft]] = [:]
     /// The accepted drafts of resources in the order of their acceptance, with the times at which
-    /// the table forgets them. ``EntityTable`` ends those of entities.
+    /// the table forgets them. ``EntityTable`` expires drafts of entities.
     var accepted: [(draft: Draft, until: Duration)] = []
   }
 
@@ -110,10 +109,10 @@ final class DraftTable: Sendable {
     return state.withLock { $0.drafts[key]?.filter { $0.model == model } ?? [] }
   }
 
-  /// Returns places for `count` drafts after all others, as the first of them.
+  /// Reserves positions for `count` drafts after all others, and returns the first.
   ///
-  /// - Parameter isRestored: `true` if an earlier process has made the drafts. They come after each
-  ///   other, and before those of this process.
+  /// - Parameter isRestored: `true` if an earlier process has made the drafts. They follow each
+  ///   other, and precede the drafts of this process.
   func reserve(_ count: Int, isRestored: Bool = false) -> UInt64 {
     state.withLock { state in
       let last = isRestored ? state.lastRestored : state.lastOrder
@@ -167,9 +166,9 @@ final class DraftTable: Sendable {
     return isAccepted
   }
 
-  /// Forgets the accepted drafts of `key` that a newer value has replaced, for good: whoever begins
-  /// with the key must not apply them again. Reactors keep those over older values in memory until
-  /// they get it.
+  /// Forgets the accepted drafts of `key` that a newer value has replaced, for good: a reactor that
+  /// first uses the key must not apply them again. Reactors with an older value in memory keep them
+  /// until they get the newer one.
   ///
   /// - Parameters:
   ///   - number: the number of the request or the write that produced the value.
@@ -190,7 +189,7 @@ final class DraftTable: Sendable {
   }
 
   /// Removes the drafts of several writes, which the caller retains, and adds others, all at once.
-  /// Where those of a write were removed with everything else, the others only get their places.
+  /// If `removeAll` removed the drafts of a write, its new ones only get their positions.
   ///
   /// - Returns: For each write, `false` if its drafts were removed.
   func replace(_ writes: [(old: [Draft], new: [(draft: Draft, place: UInt64)])]) -> [Bool] {
@@ -246,7 +245,7 @@ enum DraftChange: Sendable {
   case added(Draft)
   case accepted(Draft)
   case removed(Draft)
-  /// The second takes the place of the first, which has the same key and type.
+  /// The second replaces the first, which has the same key and type.
   case replaced(Draft, Draft)
 
   var draft: Draft {

@@ -3,8 +3,8 @@ import Synchronization
 /// The values that code of the user computes for a reader now: a draft, or the members of a
 /// container of entities.
 ///
-/// That code may read resources, also the one whose value it computes. It then gets the value
-/// beneath, since computing the same value again would never end.
+/// That code may read resources, including the resource whose value it computes. It then gets the
+/// value beneath, since computing the same value again would never end.
 final class Drawing: Sendable {
   private enum Subject: Sendable {
     case model(DraftedModel, base: AnyModel?)
@@ -29,8 +29,8 @@ final class Drawing: Sendable {
     return drawing
   }
 
-  /// A Boolean value that indicates whether code of the user is being run for another value. What
-  /// it reads may lack a draft, and is not kept.
+  /// A Boolean value that indicates whether user code is running for another value. A value that it
+  /// reads may lack a draft, and is not kept.
   static var isNested: Bool { current != nil }
 
   /// Runs `body`, which computes `model` from `base`.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The result of a look at one member of a model.
+/// The result of examining one member of a model.
 enum EntityUpdate {
   case keep
   case replace(AnyModel)
@@ -126,7 +126,7 @@ extension EntityAccess {
         return draft.apply(member()).map { .replace($0) } ?? .remove
       }
     }
-    /// An element that a draft has inserted is no member of the base.
+    /// An element that a draft has inserted is not a member of the base.
     func layInserted(after number: Generation, _ accepted: [(Generation, Draft)]) {
       guard let model = output.model else { return }
       output.model = update(model) { id, _ in

@@ -72,7 +72,7 @@ struct EntityStamp: Sendable {
 package struct WriteStart: Sendable {
   let number: Generation
   let date: Date
-  /// ``EntityTable/epoch`` when the program asked for the write.
+  /// ``EntityTable/epoch`` when the app requested the write.
   let epoch: Int
 }
 

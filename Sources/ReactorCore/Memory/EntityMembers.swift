@@ -25,8 +25,8 @@ final class EntityMembers: Sendable {
   /// The place of the values in the order of requests; `nil` before the model is in memory.
   var stamp: EntityStamp? { known.withLock(\.self) }
 
-  /// Sets the place of the values, once. A 304 confirms the model, but says nothing of what other
-  /// resources have said of its members.
+  /// Sets the stamp of the values, once. A 304 confirms the model, but not newer values of its
+  /// members from other resources.
   func begin(_ stamp: EntityStamp) -> EntityStamp {
     known.withLock { known in
       let first = known ?? stamp
@@ -40,7 +40,7 @@ final class EntityMembers: Sendable {
 /// notified of an entity's newer value; others compare a number when they are read.
 final class EntityWatch: Sendable {
   let members: [EntityMembers]
-  /// The type of all entities, for a key whose drafts may insert any; `nil` for the members alone.
+  /// The type of all entities, for a key whose drafts may insert any; `nil` for only the members.
   let type: ObjectIdentifier?
   private let key: RecordKey
   private let table: EntityTable

@@ -4,8 +4,8 @@ import Synchronization
 /// The newest value of each entity that a copy of the layer holds, with the number of the request
 /// or the write that brought it.
 ///
-/// The table is not a store: it holds no entity that no copy holds, and nothing of it is on disk.
-/// Copies keep the values that they arrived with, and what they show is computed from both. The
+/// The table is not a store: it has only entities that a copy contains, and is never on disk.
+/// Copies keep the values that they arrived with, and the shown values are computed from both. The
 /// order of locks is engine, table, draft; no user code runs under it.
 ///
 /// An accepted draft of an entity lives here until a newer value has its change, or until the table
@@ -42,7 +42,7 @@ package final class EntityTable: Sendable {
     var kinds: [ObjectIdentifier: Kind] = [:]
     /// The latest values, removals and accepted drafts that no copy has brought, oldest first.
     var said: [EntityMembers] = []
-    /// The stamp with the latest date of those with numbers.
+    /// The numbered stamp with the latest date.
     var latest: EntityStamp?
 
     /// Takes out the accepted drafts of an entity that were accepted before `number`.
@@ -54,7 +54,7 @@ package final class EntityTable: Sendable {
       return drafts.filter(isOver)
     }
 
-    /// Returns `stamp` with a date that is not before those of earlier numbers.
+    /// Returns `stamp` with a date that is not before the dates of earlier numbers.
     mutating func ordered(_ stamp: EntityStamp) -> EntityStamp {
       guard stamp.number > 0 else { return stamp }
       let stamp = stamp.after(latest)
@@ -127,12 +127,12 @@ package final class EntityTable: Sendable {
     var released: [any Sendable] = []
   }
 
-  /// Notes the values of a model that is in memory by now; without values, that the entities are
-  /// gone. Each is the newest one of its entity, unless a request or a write that began later has
-  /// brought another.
+  /// Records the values of a model that was put into memory; without values, that the entities are
+  /// gone. Each becomes the newest value of its entity, unless a request or write that began later
+  /// has brought another.
   ///
-  /// - Parameter epoch: The epoch in which the values were asked for. If everything was removed
-  ///   since, nothing is noted; `nil` notes in any case.
+  /// - Parameter epoch: The epoch in which the values were requested. If everything was removed
+  ///   since, nothing is recorded; `nil` always records.
   func note(_ members: EntityMembers, _ stamp: EntityStamp, askedIn epoch: Int? = nil) -> Change {
     let (noted, over) = state.withLock { state in
       var (change, over): (Change, [Draft]) = (Change(), [])
@@ -177,8 +177,8 @@ package final class EntityTable: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Keeps the places of drafts of entities that are accepted next: an accepted draft goes with its
-  /// place.
+  /// Keeps the positions of entity drafts that are about to be accepted, since an accepted draft is
+  /// dropped with its position.
   func keepPlaces(of drafts: [Draft]) {
     for draft in drafts where draft.isListed {
       guard let id = draft.entity else { continue }
@@ -211,12 +211,12 @@ package final class EntityTable: Sendable {
       let version = nextVersion()
       var kind = state.kinds[id.type] ?? Kind()
       let old = kind.drafts[id] ?? []
-      // Those that were removed with everything else go, too.
+      // Drafts that `removeAll` removed go, too.
       var drafts = old.filter { $0.isListed && $0 !== change.draft }
       let isListed = change.draft.isListed
       switch change {
       case .added(let draft): if isListed { drafts.append(draft) }
-      // A newer value may have ended it by now.
+      // A newer value may have dropped it already.
       case .accepted(let draft): if isListed, old.contains(where: { $0 === draft }) { drafts.append(draft) }
       case .replaced(let old, let new):
         drafts.removeAll { $0 === old }
@@ -280,7 +280,7 @@ extension EntityTable {
     var version: UInt64
     /// The newest values of the members that the copy has older values of.
     var values: [EntityID: Newest] = [:]
-    /// The drafts of entities that the copy holds or, with drafts of its own, may hold.
+    /// The drafts of entities that the copy holds or, once its own drafts are applied, may hold.
     var drafts: [Draft] = []
   }
 
@@ -289,7 +289,7 @@ extension EntityTable {
   /// - Parameters:
   ///   - isOpen: `true` if drafts of the copy may insert entities.
   ///   - version: the version of the result that the caller has; `nil` if it has none.
-  /// - Returns: the present version, and the parts; `nil` for the parts if none has changed since.
+  /// - Returns: the current version, and the parts; `nil` for the parts if none has changed since.
   func view(
     of members: EntityMembers?, _ type: ObjectIdentifier, isOpen: Bool, since version: UInt64?
   ) -> (version: UInt64, view: View?) {

@@ -3,8 +3,8 @@ import HTTPTypes
 /// The work under way for one key and its waiters: a state machine that returns actions.
 ///
 /// The machine does not see models, tasks or time. Waiters join with a policy. At most one request
-/// is under way, and the waiters share it. Persistence is asked once for the same header fields,
-/// one load at a time: other fields may select another variant (RFC 9111 §4.1). The first answer
+/// is under way, and the waiters share it. Persistence is read once per set of header fields, one
+/// load at a time, since other fields may select another variant (RFC 9111 §4.1). The first answer
 /// that a waiter's policy accepts resolves that waiter. The flight ends with its last waiter. The
 /// shell performs the returned actions after it unlocks.
 struct FlightMachine: Sendable {
@@ -20,7 +20,7 @@ struct FlightMachine: Sendable {
     var wait: LockOwner.Wait?
     /// A Boolean value that indicates whether the request must have no validators.
     var isUnconditional = false
-    /// A Boolean value that indicates whether the request goes on for the streams of the key when
+    /// A Boolean value that indicates whether the request continues for the streams of the key when
     /// the waiter leaves.
     var asksForStreams = false
     fileprivate var waitsFor: Stage = .persistence
@@ -55,7 +55,7 @@ struct FlightMachine: Sendable {
     /// Resolve the waiter with the key's current copy. A stream may remain a waiter.
     case use(Waiter)
     /// Resolve the caller with the key's current copy in place of the server's answer; the request
-    /// goes on.
+    /// continues.
     case useStale(Waiter)
     case fail(Waiter, ReactorError)
     /// End the flight, which has no waiters left, and cancel its tasks.
@@ -84,7 +84,7 @@ struct FlightMachine: Sendable {
     if case .paused = request { true } else { false }
   }
 
-  /// The present phase of the flight.
+  /// The current phase of the flight.
   var phase: FlightPhase {
     switch request {
     case .notAsked, .failed: .loading
@@ -122,8 +122,8 @@ struct FlightMachine: Sendable {
     return finish([])
   }
 
-  /// Processes the result of a load, which is the key's copy by now. Waiters that need another
-  /// variant get a load of their own.
+  /// Processes the result of a load, which has become the key's copy. Waiters that need another
+  /// variant get a separate load.
   ///
   /// - Parameter answers: returns `true` if the loaded record answers a resource.
   mutating func loaded(answers: (Resource) -> Bool = { _ in true }, copy: CopyStatuses) -> [Action] {
@@ -146,7 +146,7 @@ struct FlightMachine: Sendable {
     return finish(actions)
   }
 
-  /// Processes the network's response, which is the key's copy by now.
+  /// Processes the network's response, which has become the key's copy.
   ///
   /// - Parameter answers: returns `true` if the response answers a resource. Waiters that need
   ///   another variant remain, and the flight restarts for them.
@@ -166,7 +166,7 @@ struct FlightMachine: Sendable {
     return finish(actions)
   }
 
-  /// Processes the end of ``ReactorConfiguration/staleAfter`` for a caller.
+  /// Handles a caller that has waited for ``ReactorConfiguration/staleAfter``.
   ///
   /// From now on, a copy that would serve if the request failed is its answer (RFC 9111 §4.2.4).
   /// The request continues in the background.
@@ -187,7 +187,7 @@ struct FlightMachine: Sendable {
     return finish(actions)
   }
 
-  /// Processes a lack of connectivity. Streams wait until it returns; the others get a fallback or
+  /// Processes a lack of connectivity. Streams wait until it returns; callers get a fallback or
   /// fail.
   mutating func unreachable(copy: CopyStatuses) -> [Action] {
     // Streams that wait for persistence are included: they may need the network next.
@@ -220,7 +220,7 @@ struct FlightMachine: Sendable {
 }
 
 extension FlightMachine {
-  /// Applies the policy of `waiter` to the copy, after persistence was asked for it.
+  /// Applies the policy of `waiter` to the copy, after persistence was read for it.
   private mutating func decide(for waiter: Waiter, copy: CopyStatuses, into actions: inout [Action]) {
     switch FetchDecision(waiter.policy, copy(waiter.resource)) {
     // The layer waits to revalidate, so a stale copy does not resolve it.
@@ -301,7 +301,7 @@ extension FlightMachine {
 
   private func hasLoaded(_ waiter: Waiter) -> Bool { fieldsLoaded.contains(waiter.resource.headers) }
 
-  /// Returns `true` if the waiter needs a load of its own.
+  /// Returns `true` if the waiter needs a separate load.
   private func wantsLoad(_ waiter: Waiter) -> Bool {
     guard !hasLoaded(waiter) else { return false }
     return switch waiter.waitsFor {
@@ -311,7 +311,7 @@ extension FlightMachine {
     }
   }
 
-  /// Begins a load for `waiter`. Loads run one at a time: the end of one begins the next.
+  /// Starts a load for `waiter`. Loads run one at a time: a finished load starts the next.
   private mutating func load(for waiter: Waiter, into actions: inout [Action]) {
     guard fieldsLoading == nil, !hasLoaded(waiter) else { return }
     fieldsLoading = waiter.resource.headers
@@ -360,7 +360,7 @@ struct FlightWaiters: Sendable {
   var first: FlightMachine.Waiter? { places.values.min { $0.order < $1.order }?.waiter }
   var inOrder: [FlightMachine.Waiter] { places.values.sorted { $0.order < $1.order }.map(\.waiter) }
 
-  /// The waits of those waiters whose tasks work for an owner.
+  /// The waits of the waiters whose tasks work for an owner.
   var waits: [LockOwner.Wait] { places.values.compactMap(\.waiter.wait) }
 
   var hasCaller: Bool { places.values.contains { $0.waiter.kind == .caller } }
@@ -386,7 +386,7 @@ struct FlightWaiters: Sendable {
   mutating func remove(_ id: FlightMachine.WaiterID) { places[id] = nil }
 }
 
-/// The present phase of a flight.
+/// The current phase of a flight.
 package enum FlightPhase: String, Sendable {
   /// The flight loads from persistence or acts on the result.
   case loading

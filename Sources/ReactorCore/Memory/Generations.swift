@@ -4,7 +4,7 @@ import Synchronization
 typealias Generation = UInt64
 
 /// Orders the operations on each key, across all reactors of a layer. Of two responses, the newer
-/// is the one that was requested later, not the one that arrives later.
+/// is the response that was requested later, not the response that arrives later.
 ///
 /// Each operation draws a number when it begins, and a flight draws a new one with each request
 /// that it sends. A local write, an invalidation and a removal *fence* the key: responses to
@@ -40,7 +40,7 @@ final class Generations: Sendable {
     var begun = 0
   }
 
-  /// An operation that has begun for a key. It ends when the ticket is released, so that the
+  /// An operation that has begun for a key. It is finished when the ticket is released, so that the
   /// numbers of idle keys are forgotten.
   final class Ticket: Sendable {
     let key: RecordKey
@@ -64,9 +64,9 @@ final class Generations: Sendable {
     /// The number of the latest request, fenced or not. It decides which response is newer.
     var sentNumber: Generation { latestSent.load(ordering: .relaxed) }
 
-    /// Draws a new number for a request that is about to be sent: the response is from then, even
-    /// if the flight began long before. A fenced flight keeps its number, so that its later
-    /// requests are fenced too: no caller has asked since.
+    /// Draws a new number for a request that is about to be sent: the response counts from then,
+    /// even if the flight began long before. A fenced flight keeps its number, so that its later
+    /// requests are fenced too, since no caller has joined since.
     func send() {
       let (sent, isFenced) = generations.sent(key, number)
       latestSent.store(sent, ordering: .relaxed)
@@ -81,8 +81,8 @@ final class Generations: Sendable {
     /// Records that the change is on disk. No earlier operation may write there from now on.
     func didPersist() { generations.didPersist(key, number) }
 
-    /// The number of the latest change on disk; 0 if there was none since the first of the present
-    /// tickets. Exact inside the ``KeyedAsyncLock``, where records are read and changed.
+    /// The number of the latest change on disk; 0 if nothing has changed since the first current
+    /// ticket. Exact inside the ``KeyedAsyncLock``, where records are read and changed.
     var latestOnDisk: Generation { generations.latestOnDisk(key) }
 
     /// A Boolean value that indicates whether the change of a later operation is on disk.
@@ -95,8 +95,8 @@ final class Generations: Sendable {
   /// Begins a write or a removal.
   func beginWrite(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: true) }
 
-  /// Begins an invalidation. It has no value of its own, so it yields to newer operations as a
-  /// response does.
+  /// Begins an invalidation. It carries no value, so it yields to newer operations as a response
+  /// does.
   func beginInvalidation(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: false) }
 
   /// Draws a number that is later than all others, for an operation that leaves the records as they

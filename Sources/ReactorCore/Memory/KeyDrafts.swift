@@ -38,7 +38,7 @@ final class DraftedModel: Sendable {
     self.earlier = earlier
   }
 
-  /// The value with its drafts; `nil` if a draft has removed it, or there is none.
+  /// The value with its drafts; `nil` if a draft has removed it, or there is no value.
   var model: AnyModel? { output.model }
 
   /// The value with its drafts and the newest values of its entities.
@@ -109,7 +109,7 @@ final class KeyDrafts {
   var all: [Draft] { accepted + pending }
   var acceptedIDs: Set<UUID> { Set(accepted.map(\.id)) }
 
-  /// The base with the accepted drafts alone.
+  /// The base with only the accepted drafts.
   func confirmed(over base: CachedModel?) -> DraftedModel {
     DraftedModel(base, accepted, entities, isConfirmed: true)
   }
@@ -213,7 +213,7 @@ final class KeyDrafts {
   }
 
   private func drop(where isInBase: (Draft) -> Bool) -> Bool {
-    // In the order of their acceptance, so those to drop come first. There may be thousands.
+    // In the order of acceptance, so the ones to drop come first. There may be thousands.
     let old = accepted.prefix(while: isInBase)
     guard !old.isEmpty else { return false }
     dropped += old.map { $0 as any Sendable }

@@ -13,7 +13,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   }
   let hits: ReadIndex
   /// The entries without observers and waiters, as ``updateUse(of:)`` maintains them. Eviction
-  /// examines these alone, however many entries are observed.
+  /// examines only these, however many entries are observed.
   private var unused: [RecordKey: Entry] = [:]
   /// The entries removed under the lock, to be released without it.
   private var removed: [Entry] = []
@@ -110,8 +110,8 @@ extension ModelMemory {
   /// entries without a model, which only record an invalidation, are limited to the same number.
   ///
   /// Above the limit, a sixteenth is removed at once, so that a full memory is not sorted at each
-  /// insertion. A model that is alone larger than the limit goes as soon as nothing pins it, and no
-  /// other goes for it.
+  /// insertion. A model that exceeds the limit by itself is evicted as soon as nothing pins it, and
+  /// no other model is evicted for it.
   ///
   /// - Returns: the keys whose models were evicted.
   mutating func trim() -> [RecordKey] {
@@ -175,12 +175,12 @@ extension ModelMemory {
   }
 }
 
-/// The models that are alone larger than the limit. They leave no room for others, and so do not
+/// The models that exceed the limit by themselves. They leave no room for others, and so do not
 /// count.
 private struct OversizedModels {
   private var sizes: [RecordKey: Int] = [:]
   private(set) var bytes = 0
-  /// Those that nothing pins.
+  /// The ones that nothing pins.
   private(set) var unused: Set<RecordKey> = []
 
   var isEmpty: Bool { sizes.isEmpty }

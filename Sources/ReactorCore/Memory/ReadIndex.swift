@@ -95,7 +95,7 @@ final class ReadIndex: Sendable {
     return order.add(1, ordering: .relaxed).newValue
   }
 
-  /// Returns the order of the latest use of `resources`; zero if there was none.
+  /// Returns the order of the latest use of `resources`; zero if they were never used.
   func lastUse(of resources: some Sequence<Resource>) -> UInt64 {
     var last: UInt64 = 0
     for resource in resources { forEachHit(of: resource) { last = max(last, $0.order) } }

@@ -26,7 +26,7 @@ import Synchronization
 ///   one.
 /// - A second 401 is the response. So is the 401 of another origin after a redirect: the credential
 ///   was not sent there.
-/// - A request that is cancelled while it waits ends at once. The refresh goes on for the others,
+/// - A request that is cancelled while it waits ends at once. The refresh continues for the others,
 ///   and is cancelled when the last of them leaves.
 /// - Header fields that the signature adds or changes are marked as never indexed (RFC 7541
 ///   §7.1.3). The transports of this package leave them out of a redirect to another origin.
@@ -109,8 +109,8 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     return try await next(signed(request, body, with: credential(after: look)), body)
   }
 
-  /// Signs with `credential` from now on. Requests that wait for a refresh go on with it, and that
-  /// refresh is cancelled.
+  /// Signs with `credential` from now on. Requests that wait for a refresh continue with it, and
+  /// that refresh is cancelled.
   ///
   /// ```swift
   /// authentication.signIn(token)
@@ -160,7 +160,7 @@ extension AuthenticationMiddleware {
   /// Returns the credential to sign with, and whether it has just been renewed: after the refresh
   /// that is under way, or due before the credential ends.
   ///
-  /// If that refresh fails, a credential that is still good goes on to be used.
+  /// If that refresh fails, a credential that is still good continues to be used.
   private func credential(before look: Machine.Look) async throws -> (Held, isRenewed: Bool) {
     if let held = look.usable,
       !term(held.credential).isDue(at: now(), hasFailed: look.failed > 0)
@@ -194,7 +194,7 @@ extension AuthenticationMiddleware {
     }
   }
 
-  /// Returns `true` if there is another credential than `held`, or one to ask for.
+  /// Returns `true` if there is another credential than `held`, or a refresh may bring one.
   private func mayReplace(_ held: Held) -> Bool {
     term(held.credential).isRefreshable || state.withLock { $0.machine.look.version != held.version }
   }
@@ -269,13 +269,12 @@ extension AuthenticationMiddleware {
     do { return .success(try await authenticator.refresh(credential)) } catch { return .failure(Self.failure(error)) }
   }
 
-  /// Returns the error for the requests that wait. What failed on the way to the server, or in it,
-  /// stays as it is: nobody has refused the credential. After any other error, the user has to sign
-  /// in.
+  /// Returns the error for the requests that wait. A failure of the network or the server stays as
+  /// it is, since the credential was not refused. After any other error, the user has to sign in.
   private static func failure(_ error: any Error) -> any Error {
     switch error {
     case ReactorError.authentication: error
-    // Of the refresh's own requests: whoever waits here was not cancelled.
+    // It comes from the refresh's own requests: the waiter here was not cancelled.
     case ReactorError.cancelled, is CancellationError: ReactorError.cancelled
     case let error as URLError where error.code == .userAuthenticationRequired: ReactorError.authentication(error)
     case is TransportError, is URLError, is POSIXError: error
@@ -314,8 +313,8 @@ public protocol Authenticator: Sendable {
   /// fields are used. If it throws, the attempt fails with that error.
   func sign(_ request: inout HTTPRequest, body: Data?, with credential: Credential) async throws
 
-  /// Returns a new credential for one that the server has refused with 401. Called once, however
-  /// many requests wait for it.
+  /// Returns a new credential after the server has refused one with 401. Called once, however many
+  /// requests wait for it.
   ///
   /// If it throws, each of these requests fails: with a failure of the network or of the server
   /// (5xx, 408, 425, 429) as it is, with any other error in ``ReactorError/authentication(_:)``.
@@ -324,9 +323,9 @@ public protocol Authenticator: Sendable {
   /// itself if the next start of the program needs it.
   ///
   /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or
-  /// by a request of its own, whose response is not stored. It joins no flight, since the flight
-  /// may wait for the refresh. `states(for:)` fails there with
-  /// ``ReactorError/invalidResource(_:)``, except under ``FetchPolicy/cacheOnly``.
+  /// by a separate request, whose response is not stored. It joins no flight, since the flight may
+  /// wait for the refresh. `states(for:)` fails there with ``ReactorError/invalidResource(_:)``,
+  /// except under ``FetchPolicy/cacheOnly``.
   func refresh(_ credential: Credential) async throws -> Credential
 }
 
@@ -334,7 +333,7 @@ extension ReactorError {
   /// The error of requests after a sign-out. Nothing is sent in the user's name; see
   /// ``ModelLayer/signOut()``.
   public struct SignedOut: Error, Hashable, CustomStringConvertible {
-    /// Creates the error, for a middleware of your own.
+    /// Creates the error, for your own middleware.
     public init() {}
 
     public var description: String {

@@ -27,7 +27,7 @@ public struct Backend: Sendable {
   /// The `User-Agent` of requests whose resource sets none. Default: `nil`, which leaves the
   /// transport's.
   public var userAgent: String?
-  /// Middlewares of your own, from the outside in. Default: none.
+  /// Your middlewares, from the outside in. Default: none.
   public var middlewares: [any TransportMiddleware]
   /// The middleware that reports each attempt after it has ended. Default: `nil`.
   public var logging: LoggingMiddleware?
@@ -69,11 +69,11 @@ public struct Backend: Sendable {
     progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
     let transport = transport
-    // Around the transport alone: requests that a middleware sends by itself leave no hops.
+    // Only around the transport: requests that a middleware sends by itself leave no hops.
     var next: TransportMiddleware.Next = { request, body in
       let own = RedirectTrail()
       let observed = RedirectTrail.observed
-      // A hop that was answered counts, whatever became of the next.
+      // A hop that was answered counts, whatever happened to the next.
       defer { for trail in [trail, observed] { trail?.leave(own.hops) } }
       trail?.begin()
       do {

@@ -39,7 +39,7 @@ public final class BearerToken: TransportMiddleware {
   public struct Credential: Sendable, Hashable, Codable {
     /// The access token. White space around it is removed, as at the end of a file.
     public let token: String
-    /// The refresh token, for the closure of ``BearerToken``; `nil` if there is none.
+    /// The refresh token, for the closure of ``BearerToken``; `nil` without one.
     public let refreshToken: String?
     /// The time at which the token expires; `nil` if it is not known.
     public let goodUntil: Date?
@@ -105,8 +105,8 @@ public final class BearerToken: TransportMiddleware {
     try await middleware.intercept(request, body: body, next: next)
   }
 
-  /// Signs with `credential` from now on. Requests that wait for a refresh go on with it, and that
-  /// refresh is cancelled.
+  /// Signs with `credential` from now on. Requests that wait for a refresh continue with it, and
+  /// that refresh is cancelled.
   public func signIn(_ credential: Credential) {
     middleware.signIn(Lease(credential, margin: margin, now: now()))
   }
@@ -128,7 +128,7 @@ extension BearerToken.Credential: CustomStringConvertible, CustomDebugStringConv
   public var description: String { goodUntil.map { "a bearer token, good until \($0)" } ?? "a bearer token" }
   /// The same text as `description`.
   public var debugDescription: String { description }
-  /// The description alone, so that `dump` shows no token.
+  /// Only the description, so that `dump` shows no token.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 

@@ -17,7 +17,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     let version: UInt64
   }
 
-  /// The state that a request goes by when it is about to be signed.
+  /// The state that decides about a request that is about to be signed.
   struct Look: Sendable {
     /// The credential to sign with; `nil` during a refresh and after a sign-out.
     let usable: Held?
@@ -29,7 +29,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   indirect enum Action: Sendable {
     /// Begin a refresh, and report its result to ``ended(_:of:)`` with this number.
     case refresh(Credential, number: UInt64)
-    /// Cancel the refresh under way, which is not needed any more.
+    /// Cancel the refresh in progress, which is no longer needed.
     case cancelRefresh
     case resume([WaiterID], Result<Held, any Error>)
   }
@@ -49,7 +49,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   private var refresh: Refresh?
   private var failure: (number: UInt64, error: any Error)?
   private var lastNumber: UInt64 = 0
-  /// The latest version that the server has refused; `nil` if there is none.
+  /// The latest version that the server has refused; `nil` if none was refused.
   private var refused: UInt64?
 
   init(_ credential: Credential) { held = Held(credential: credential, version: 0) }
@@ -112,7 +112,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     }
   }
 
-  /// Signs in. The waiters of a refresh go on with this credential.
+  /// Signs in. The waiters of a refresh continue with this credential.
   mutating func signIn(_ credential: Credential) -> [Action] {
     lastNumber += 1
     return conclude(credential, number: lastNumber, endsRefresh: true)
@@ -137,7 +137,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
 
 /// The times at which a credential ends.
 struct CredentialTerm: Sendable, Hashable {
-  /// A Boolean value that indicates whether there is another credential to ask for after a 401.
+  /// A Boolean value that indicates whether a refresh after a 401 may bring another credential.
   var isRefreshable = true
   /// The time from which the credential is refreshed before it is used; `nil` for never.
   var due: Date?
@@ -146,7 +146,8 @@ struct CredentialTerm: Sendable, Hashable {
 
   /// Returns `true` if the credential is to be refreshed before it is used.
   ///
-  /// - Parameter hasFailed: `true` if its refresh has failed. The next one is due at the end.
+  /// - Parameter hasFailed: `true` if its refresh has failed. The next one is due when the
+  ///   credential expires.
   func isDue(at now: Date, hasFailed: Bool) -> Bool {
     guard isRefreshable, let due = hasFailed ? end : due else { return false }
     return now >= due
@@ -182,7 +183,7 @@ final class Refreshing: Sendable {
     return await $current.withValue(refreshing) { await body() }
   }
 
-  /// Runs `body` as part of no refresh, whatever the current task is part of.
+  /// Runs `body` outside of any refresh, even if the current task is part of one.
   static func outside(_ body: () async -> Void) async {
     guard current != nil else { return await body() }
     await $current.withValue(nil) { await body() }

@@ -16,7 +16,7 @@ package struct HTTPFlowResponse: Sendable {
     (self.requestedAt, self.receivedAt) = (requestedAt, receivedAt)
   }
 
-  /// Creates a stored response as one that has just arrived, of the age that it states.
+  /// Creates a stored response as if it had just arrived, with the age that it states.
   package init(_ response: HTTPResponse, _ body: Data, at now: Date) {
     self.init(response: response, body: body, requestedAt: now, receivedAt: now, redirects: [])
   }

@@ -26,8 +26,8 @@ final class LayerOutages: Sendable {
   /// clock is user code.
   var now: Duration? { mayFail.load(ordering: .relaxed) ? elapsed() : nil }
 
-  /// Returns the error of the outage that a record is part of, and whether a request is due that
-  /// looks whether the server is back; `nil` if there is no outage.
+  /// Returns the error of the outage that a record is part of, and whether a probe of the server is
+  /// due; `nil` without an outage.
   func outage(of key: RecordKey, at now: Duration?) -> (error: ReactorError, isProbeDue: Bool)? {
     guard let now else { return nil }
     return table.withLock { table in table.error(of: key).map { ($0, table.isProbeDue(for: key, at: now)) } }
@@ -88,7 +88,7 @@ final class OutageCheck: Sendable {
   /// A Boolean value that indicates whether nothing was sent, because of an outage.
   var wasRefused: Bool { phase.withLock { $0 } == .refused }
 
-  /// Notes the end of the fetch, if its request was sent.
+  /// Records the outcome of the fetch, if its request was sent.
   func ended(with error: ReactorError?) -> OutageTable<ReactorError>.Change? {
     guard phase.withLock({ $0 }) == .sent else { return nil }
     return outages.ended(key, with: error)

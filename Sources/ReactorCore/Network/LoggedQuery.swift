@@ -1,10 +1,9 @@
 import Foundation
 
-/// The query of a URL as a log shows it: the names of its items, and the numbers of those that page
-/// through a list.
+/// The query of a URL as a log shows it: the names of its items, and the numbers of paging items.
 ///
-/// A value can be a token, a name or an illness, and only its own API knows which. A number of a
-/// paging item is none of these, and is what tells the lines of one list apart.
+/// A value can be a token, a name or an illness, and only its own API knows which. The number of a
+/// paging item is not secret, and distinguishes the lines of one list.
 struct LoggedQuery {
   /// `?` and the items; empty if there is no query.
   let text: String
@@ -38,7 +37,7 @@ struct LoggedQuery {
     // Without a value, the name may be one.
     guard let equals = item.firstIndex(of: "="), let name = name(item[..<equals]) else { return "…" }
     let (key, value) = (name.lowercased(), item[equals...].dropFirst())
-    // So does the end of a token in base64.
+    // So does the padding of a base64 token.
     guard let first = value.first, first != "=" else { return "…" }
     let isShown = numbers.contains(key) && !secrets.contains(key) && isNumber(value)
     return "\(name)=\(isShown ? String(value) : "…")"

@@ -18,7 +18,7 @@ package struct Redirect: Sendable {
   }
 
   /// Sends a request and follows its redirects. Each hop is left in ``RedirectTrail/current``,
-  /// whatever becomes of the next.
+  /// whatever happens to the next.
   ///
   /// - Parameters:
   ///   - limit: the largest number of redirects to follow. With zero or less, the redirect is the
@@ -151,7 +151,7 @@ final class RedirectTrail: Sendable {
   private struct State {
     var hops: [Hop] = []
     var latest = LatestExchange.none
-    /// The count of hops before the latest call.
+    /// The number of hops before the latest call.
     var start = 0
     var failures: [any Error] = []
     var isRenewed = false
@@ -216,10 +216,10 @@ final class RedirectTrail: Sendable {
   /// A Boolean value that indicates whether the credential of the request was renewed for it.
   var isRenewed: Bool { state.withLock(\.isRenewed) }
 
-  /// Notes that there is a newer credential than the one that the server has refused.
+  /// Records that a newer credential exists than the one the server refused.
   func noteRenewed() { state.withLock { $0.isRenewed = true } }
 
-  /// Notes that the request will not be sent, since there is no credential for it.
+  /// Records that the request will not be sent, since there is no credential for it.
   func noteUnsigned() { state.withLock { $0.latest = .unsigned } }
 }
 

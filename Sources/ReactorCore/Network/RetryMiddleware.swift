@@ -4,11 +4,11 @@ import Synchronization
 
 /// Retries failed requests as a ``RetryPolicy`` decides.
 ///
-/// The flow of a backend has one of its own, from ``ReactorConfiguration/retry``. This one is for a
+/// The flow of a backend creates its own from ``ReactorConfiguration/retry``. This one is for a
 /// ``Backend`` that is used without a flow. Put it first, so that each attempt passes the other
 /// middlewares.
 ///
-/// Cancelling the task ends a wait at once. Without connectivity, a retry that is due waits for it,
+/// A cancelled task stops a wait at once. Without connectivity, a retry that is due waits for it,
 /// for as long as the policy allows. A retry to a loopback host does not wait.
 struct RetryMiddleware: TransportMiddleware {
   private let policy: RetryPolicy
@@ -53,7 +53,7 @@ struct RetryMiddleware: TransportMiddleware {
   /// - Parameters:
   ///   - isReadOnly: the setting of the resource; `nil` if the method decides.
   ///   - mayRetry: `false` for a single attempt, whatever the policy is.
-  ///   - observe: called at the beginning of each wait.
+  ///   - observe: called at the start of each wait.
   func attempts<Body: Sendable>(
     _ request: HTTPRequest, isReadOnly: Bool? = nil, mayRetry: Bool = true, observe: (Pause) -> Void = { _ in },
     send: () async throws -> (HTTPResponse, Body)

@@ -69,11 +69,11 @@ extension RetryPolicy {
     public let request: HTTPRequest
     /// The number of the attempt, from 1.
     public let number: Int
-    /// The response with a status that is no success, or the error.
+    /// The response with an unsuccessful status, or the error.
     public let outcome: Result<HTTPResponse, any Error>
-    /// The status of the response; `nil` if there was none.
+    /// The status of the response; `nil` if no response arrived.
     public var status: HTTPResponse.Status? { try? outcome.get().status }
-    /// A Boolean value that indicates whether the failure is one that ``RetryPolicy`` retries.
+    /// A Boolean value that indicates whether ``RetryPolicy`` retries such a failure.
     public var isTransient: Bool { RetryPolicy.mayPass(outcome) }
 
     /// Creates an attempt, for a test of a closure.
@@ -92,7 +92,7 @@ extension RetryPolicy.FailedAttempt: CustomStringConvertible, CustomReflectable 
     let path = request.path?.prefix { $0 != "?" } ?? ""
     return "attempt \(number) of \(request.method.rawValue) \(path): \(failure ?? "no response")"
   }
-  /// The description alone, so that `dump` shows no secret.
+  /// Only the description, so that `dump` shows no secret.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 

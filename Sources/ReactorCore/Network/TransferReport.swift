@@ -11,7 +11,7 @@ package final class TransferReport: Sendable {
     var isReporting = false
     var hasChanged = true
     var isOver = false
-    /// The wait of ``end()`` for the closure; `nil` if there is none.
+    /// The wait of ``end()`` for the closure; `nil` if ``end()`` does not wait.
     var ending: OneShot<Void>?
   }
 

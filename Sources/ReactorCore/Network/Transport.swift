@@ -4,9 +4,9 @@ public import HTTPTypes
 /// A type that sends one request and returns the whole response.
 ///
 /// A transport is called concurrently and from any isolation. It must not cache: `HTTPCache`
-/// decides about freshness, validators and storage. It throws errors of its own. The flow wraps an
-/// error that is no ``ReactorError`` in ``ReactorError/network(_:)``. A connection that is lost,
-/// also in the middle of a body, is an error that is retried, such as
+/// decides about freshness, validators and storage. It throws its own errors. The flow wraps any
+/// error except ``ReactorError`` in ``ReactorError/network(_:)``. A connection that is lost, even
+/// in the middle of a body, is a retried error, such as
 /// ``TransportError/connectionFailed(_:request:)``.
 ///
 /// A transport must not follow redirects by itself. It may leave them to a transport of this

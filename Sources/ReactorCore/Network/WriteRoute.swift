@@ -4,19 +4,19 @@ package import HTTPTypes
 /// The way of a write to its answer, as far as it says whether the server has carried the write out
 /// (RFC 9110 §15.4).
 package struct WriteRoute: Sendable {
-  /// The status of the redirect that has turned the write into a `GET`, or that nobody has
-  /// followed; `nil` if there was none.
+  /// The status of the redirect that has turned the write into a `GET`, or that was not followed;
+  /// `nil` without a redirect.
   package var redirect: Int?
   /// The target of that redirect, as the server has spelled it.
   package var target: String?
-  /// A Boolean value that indicates whether the redirect leads to the same URL, but for a slash at
-  /// its end.
+  /// A Boolean value that indicates whether the redirect leads to a URL that differs only in a
+  /// final slash.
   package var hasMoved = false
   /// A Boolean value that indicates whether another origin has answered, or the redirect leads to
   /// one.
   package var isFromOtherOrigin = false
-  /// A Boolean value that indicates whether the answer is a page for a person, which the write has
-  /// not asked for.
+  /// A Boolean value that indicates whether the answer is a page for a person, which the write did
+  /// not expect.
   package var isWebPage = false
 
   package init() {}
@@ -31,11 +31,11 @@ package struct WriteRoute: Sendable {
     case diverted
   }
 
-  /// Returns what the way says of the write.
+  /// Returns the verdict of the redirects about the write.
   ///
-  /// A 303 says that it was carried out, whatever becomes of the `GET`. After a 302, the result
-  /// must look like one: it is also the way to a sign-in. A 301, 307 or 308 says that the target is
-  /// elsewhere, and a `GET` of it is no write.
+  /// A 303 says that it was carried out, whatever happens to the `GET`. After a 302, the response
+  /// must look like a result, since a 302 may also lead to a sign-in page. A 301, 307 or 308 says
+  /// that the target is elsewhere, and a `GET` of it is not the write.
   ///
   /// - Parameter isSuccess: `true` if the final answer is a success.
   package func verdict(isSuccess: Bool) -> Verdict {
@@ -53,7 +53,7 @@ extension WriteRoute {
   /// - Parameters:
   ///   - trail: The hops of the write. A middleware may have called the transport before, and have
   ///     done something about that answer, so the latest call counts.
-  ///   - answer: The final answer; `nil` if there is none.
+  ///   - answer: The final answer; `nil` if no response arrived.
   init(of write: HTTPRequest, _ trail: RedirectTrail, answer: (HTTPResponse, Data)?) {
     let followed = trail.latestHops.last(where: \.becameGet)
     if let redirect = followed?.response ?? answer?.0, redirect.isAimedRedirect {
@@ -76,9 +76,9 @@ extension WriteRoute {
     hasMoved = old + "/" == new || old == new + "/"
   }
 
-  /// Returns a Boolean value that indicates whether a success is a page for a person, as that of a
-  /// sign-in or of a network's gate. The type alone tells nothing: some frameworks send it with
-  /// anything.
+  /// Returns a Boolean value that indicates whether a success is a page for a person, such as a
+  /// sign-in form or a captive portal. The media type alone proves nothing, since some frameworks
+  /// send `text/html` with everything.
   private static func isWebPage(_ response: HTTPResponse, _ body: Data) -> Bool {
     guard [200, 203].contains(response.status.code), response.headerFields.isHTML else { return false }
     let start = String(decoding: body.prefix(512), as: UTF8.self).drop { $0.isWhitespace || $0 == "\u{FEFF}" }
@@ -116,7 +116,7 @@ extension ReactorError {
     /// The target of the redirect, as the server has spelled it; `nil` for a page without one.
     public let target: String?
 
-    /// Creates the error, for a middleware or a check of your own.
+    /// Creates the error, for your own middleware or check.
     public init(to target: String? = nil) { self.target = target }
 
     /// A sentence with the remedy, without the query of the target.
@@ -130,7 +130,8 @@ extension ReactorError {
     }
   }
 
-  /// The error of a write whose answer is none; `nil` for any other error.
+  /// The error of a write that a sign-in page or another origin answered; `nil` for any other
+  /// error.
   package var diverted: Diverted? {
     switch self {
     case .network(let error as Diverted): error

@@ -103,7 +103,7 @@ public struct Parsed<Model: Sendable>: Sendable {
 
   /// Creates a result, as a custom parser returns it.
   ///
-  /// - Parameter prunedCount: The number of all pruned elements. Default: the count of `pruned`.
+  /// - Parameter prunedCount: The number of all pruned elements. Default: the number of `pruned`.
   public init(
     _ model: Model, pruned: [ParserError.PrunedElement] = [], prunedCount: Int? = nil, duplicates: [String] = []
   ) {
@@ -152,10 +152,10 @@ extension ReactorConfiguration {
   public enum ParsingMode: Sendable, Hashable {
     /// Leaves out malformed elements, and throws if every element is malformed.
     ///
-    /// The ``ParserError`` is that of the first element. If no element can be read, a fault of the
+    /// The ``ParserError`` comes from the first element. If no element can be read, a fault of the
     /// model is more likely than faults in all the data. An empty array is no error.
     case prune
-    /// Leaves out malformed elements, even if none is left.
+    /// Leaves out malformed elements, even if no element is left.
     case pruneAll
     /// Throws the error of the first malformed element.
     case strict

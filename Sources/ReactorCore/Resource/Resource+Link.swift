@@ -14,12 +14,12 @@ extension Resource {
     public struct Parameter: Sendable, Hashable {
       /// The name, in lower case.
       public let name: String
-      /// The value without its quotes; empty if there is none.
+      /// The value without its quotes; empty without a value.
       public let value: String
     }
 
     /// Returns the value of the first parameter with a name, whose case does not matter; `nil` if
-    /// there is none.
+    /// the link has no such parameter.
     public subscript(_ name: String) -> String? { parameters.first { $0.name == name.lowercased() }?.value }
 
     /// Returns the links of all `Link` fields, in order.

@@ -82,7 +82,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
       }
     }
   }
-  /// The query items, in order, without those that ``path`` already has.
+  /// The query items, in order, without the items that ``path`` already has.
   public var query: [URLQueryItem] {
     get { box.fields.query }
     set { change { $0.query = newValue } }
@@ -141,7 +141,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// ``ModelLayer/invalidate(_:)``. Default: none.
   ///
   /// They are stored with the record, beside the groups that the server names in `Cache-Groups`
-  /// (RFC 9875). A name has printable ASCII characters; others count in memory alone.
+  /// (RFC 9875). A name has printable ASCII characters; others count only in memory.
   public var groups: Set<String> {
     get { box.fields.groups }
     set { change { $0.groups = newValue } }
@@ -185,7 +185,8 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// The precomputed hash.
   var hashValueOnce: Int { box.hash }
 
-  /// Calls `body` with the cached slot of a reactor's memory, under a lock of this resource alone.
+  /// Calls `body` with the cached slot of a reactor's memory, under a lock that only this resource
+  /// uses.
   func withKnownHit<Result>(_ body: (inout InlineSlot?) -> Result) -> Result { box.hit.withLock { body(&$0) } }
 
   /// Returns the record key that `maker` made of it, or makes it now. Only the latest maker's key
@@ -290,6 +291,6 @@ extension Resource: CustomStringConvertible, CustomDebugStringConvertible, Custo
   }
   /// The description, which holds no secret.
   public var debugDescription: String { "Resource(\(description))" }
-  /// The description alone, so that `dump` shows no secret.
+  /// Only the description, so that `dump` shows no secret.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

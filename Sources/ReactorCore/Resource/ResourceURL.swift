@@ -14,7 +14,7 @@ struct ResourceURL: Sendable {
 
   /// Creates the URL of a resource under a base URL.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` if the path is a URL of its own or leaves the
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the path is an absolute URL or leaves the
   ///   base URL.
   init(_ resource: Resource, base: BaseURL) throws(ReactorError) {
     self.base = base
@@ -61,7 +61,7 @@ struct ResourceURL: Sendable {
     }
     guard let url = URL(string: String(target)), let origin = WebOrigin(url), url.user == nil, url.password == nil
     else {
-      throw .invalidResource("the link is no http or https URL with a host, or it holds a user or a password")
+      throw .invalidResource("the link is not an http or https URL with a host, or it contains a user or a password")
     }
     guard origin == base.origin else { throw otherOrigin(origin) }
     let colon = target.utf8.firstIndex(of: UInt8(ascii: ":")) ?? target.startIndex

@@ -18,7 +18,7 @@ struct FailedRequest: Sendable {
   }
 
   /// Returns `error` with the request attached, unless it has one already, from a middleware that
-  /// sent a request of its own.
+  /// sent its own request.
   func attached(to error: any Error) -> any Error {
     switch error {
     case let error as ReactorError: attached(to: error)
@@ -71,9 +71,9 @@ extension HTTPField.Name {
 }
 
 extension HTTPResponse {
-  /// Returns the announced size of the body in bytes (RFC 9110 §8.6); `nil` if there is none, or if
-  /// `Content-Length` describes something else, as for a HEAD response or a body with a content
-  /// coding.
+  /// Returns the announced size of the body in bytes (RFC 9110 §8.6); `nil` if no size is
+  /// announced, or if `Content-Length` describes something else, as for a HEAD response or a body
+  /// with a content coding.
   package func announcedLength(of method: HTTPRequest.Method) -> Int? {
     guard method != .head, status != .noContent, status != .notModified, !isCoded,
       headerFields[.transferEncoding] == nil

@@ -14,7 +14,7 @@
 ///
 /// Under `cacheFirst`, a copy within the server's `stale-while-revalidate` window is returned, and
 /// revalidated in the background. A stale copy that the server forbids to serve, as with
-/// `must-revalidate`, is returned by `cacheOnly` alone.
+/// `must-revalidate`, is returned only by `cacheOnly`.
 public enum FetchPolicy: Sendable, Hashable, CaseIterable {
   /// The policies; the table of ``FetchPolicy`` describes them.
   case cacheFirst, networkOnly, networkFirst, cacheOnly, staleWhileRevalidate
@@ -49,7 +49,7 @@ enum FetchDecision<Copy> {
     }
   }
 
-  /// A Boolean value that indicates whether persistence or the network has to be asked.
+  /// A Boolean value that indicates whether persistence or the network is needed.
   var needsFlight: Bool {
     if case .use = self { false } else { true }
   }
@@ -75,7 +75,7 @@ extension FetchPolicy {
     }
   }
 
-  /// A Boolean value that indicates whether memory and persistence are asked before the network.
+  /// A Boolean value that indicates whether memory and persistence come before the network.
   var asksStoreFirst: Bool {
     switch self {
     case .cacheFirst, .cacheOnly, .staleWhileRevalidate: true

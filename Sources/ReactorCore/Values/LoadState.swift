@@ -27,7 +27,8 @@ public struct LoadState<Value> {
   /// A value that becomes stale later makes no new state, unless
   /// ``ReactorConfiguration/revalidatesWhenStale`` is set.
   public var isStale: Bool
-  /// The progress of the request in flight; `nil` if there is none, or it has not reported any.
+  /// The progress of the request in flight; `nil` if no request is in flight, or it has not
+  /// reported progress.
   public var progress: TransferProgress?
   /// The number of the change that led to this state. It grows within a stream, which yields each
   /// revision at most once.
@@ -125,7 +126,7 @@ public enum FetchStatus: Sendable, Hashable {
 
 /// The source of ``LoadState/valueRevision``: growing numbers, each used once in the process.
 ///
-/// The numbers tell two values apart even when the states of one sequence follow those of another.
+/// The numbers distinguish two values even when one sequence's states follow another's.
 package enum ValueRevision {
   private static let latest = Atomic<UInt64>(0)
 

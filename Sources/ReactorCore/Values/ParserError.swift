@@ -30,7 +30,7 @@ public struct ParserError: Error, Sendable, Hashable {
     /// The column in bytes, counted from 1.
     public var column: Int
 
-    /// Creates a position, as a parser of your own reports it.
+    /// Creates a position, for your own parser.
     public init(offset: Int, line: Int, column: Int) {
       self.offset = offset
       self.line = line

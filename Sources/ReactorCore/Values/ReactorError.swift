@@ -49,7 +49,7 @@ public import HTTPTypes
   ///
   /// Either the server refused the credential and ``Authenticator/refresh(_:)`` failed with this
   /// error, or the user has signed out (``SignedOut``). Every request that waited for the refresh
-  /// fails with this error, and none is retried.
+  /// fails with this error, without a retry.
   case authentication(any Error)
   /// The server answered with a status that is not a success.
   ///
@@ -61,11 +61,11 @@ public import HTTPTypes
   /// The persistence failed. A removal throws this error; a save throws it only with
   /// ``ReactorConfiguration/failsWhenSaveFails``.
   case persistence(any Error)
-  /// Steps of a flow would wait for each other forever, or one for itself.
+  /// Steps of a flow would wait for each other for ever, or a step for itself.
   ///
-  /// It happens when a step that holds one key awaits another key, whose own step awaits the first.
-  /// The call that would close the circle fails at once, and the others continue. Let one of the
-  /// steps return before it uses the other's resource.
+  /// This happens when a step of one key awaits another key, whose own step awaits the first. The
+  /// call that would close the cycle fails at once, and the others continue. Let one of the steps
+  /// return before it uses the other's resource.
   case deadlock(keys: [RecordKey])
 }
 
@@ -132,7 +132,7 @@ extension ReactorError: CustomStringConvertible, CustomDebugStringConvertible, C
   /// The same text as `description`. Swift prints it for an uncaught error.
   public var debugDescription: String { description }
 
-  /// The redacted description alone, so that `dump` shows no secret.
+  /// Only the redacted description, so that `dump` shows no secret.
   public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
 }
 

@@ -62,7 +62,7 @@ enum Redaction {
 struct URLErrorText {
   /// The failure, in words.
   let reason: String
-  /// The remedy; `nil` if there is none.
+  /// The remedy; `nil` if no remedy is known.
   let advice: String?
 
   init(_ error: URLError) {

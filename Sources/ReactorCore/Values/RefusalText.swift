@@ -52,8 +52,8 @@ struct RefusalText {
     }
   }
 
-  /// Returns the words without those that may be a secret or an address: queries of URLs, long
-  /// words, those with an `@`, and those with digits that are longer than a status.
+  /// Returns the words except possible secrets and addresses: queries of URLs, long words, words
+  /// with an `@`, and words with digits that are longer than a status.
   private static func shown(_ text: String) -> String? {
     let scalars = text.unicodeScalars
     let isCut = scalars.count > 4 * longest

@@ -42,7 +42,7 @@ extension TransportError: CustomStringConvertible {
     switch self {
     case .responseTooLarge: "raise the transport's maximumResponseSize"
     case .tooManyRedirects: "check the URL, or raise the transport's maximumRedirects"
-    case .tooManyFields, .invalidResponse: "check the server, and what is between it and this program"
+    case .tooManyFields, .invalidResponse: "check the server, and any proxy between it and this program"
     case .notConnected: "check the base URL, and that the server runs"
     case .notSecure: "check the port and the certificate, or use http for a test server"
     case .connectionFailed: "try again"

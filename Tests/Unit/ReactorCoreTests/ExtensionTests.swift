@@ -116,7 +116,7 @@ struct ExtensionTests {
     #expect(one.heard == ["online"] && two.heard == ["online"])
   }
 
-  @Test func `of two of one kind the last counts, and the others are not made`() {
+  @Test func `the last of two extensions of one kind counts, and the others are not created`() {
     let made = Shared<[String]>([])
     func part<Kind>(_ name: String, _ kind: Kind.Type) -> LayerExtension {
       LayerExtension { _ in
@@ -130,7 +130,7 @@ struct ExtensionTests {
     #expect(layer.layer.part { Part<Two>("another") }.name == "b")
   }
 
-  @Test func `a part that is asked for later is one for all that ask`() {
+  @Test func `a part that is requested later is one for all that ask`() {
     let layer = layer([])
     let first = layer.layer.part { Part<One>("first") }
     #expect(layer.layer.part { Part<One>("second") } === first)

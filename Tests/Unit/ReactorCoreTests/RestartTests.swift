@@ -10,7 +10,7 @@
 
   /// The target Faults restarts real processes.
   @Suite(.timeLimit(.minutes(5))) struct `A restart` {
-    @Test func `finds what an earlier version stored under the name with an address`() async throws {
+    @Test func `a restart finds what an earlier version stored under the name with an address`() async throws {
       let persistence = MemoryPersistence()
       let first = Bench(persistence: persistence)
       try await first.layer.reactor(Draft.self).save(Draft(text: "mine"), for: "draft")

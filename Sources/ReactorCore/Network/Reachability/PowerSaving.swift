@@ -4,8 +4,8 @@
 
 /// A source of requests to save power, from the system or a test.
 public protocol PowerSaving: Sendable {
-  /// A Boolean value that indicates whether programs are asked to save power now. Must return at
-  /// once.
+  /// A Boolean value that indicates whether the system asks programs to save power now. Must return
+  /// at once.
   var isOn: Bool { get }
 
   /// A new stream at each access: first the current value, then each change.

@@ -10,9 +10,9 @@ public protocol Reachability: Sendable {
 
   /// A new stream at each access: first the current value, then each change.
   ///
-  /// A stream that ends says that the value does not change any more. A stream of states that waits
-  /// for connectivity then goes on with the next fetch or refresh of its resource, and the outbox
-  /// with the next submission or drain.
+  /// A stream that ends announces that the value will not change again. A stream of states that
+  /// waits for connectivity then continues with the next fetch or refresh of its resource, and the
+  /// outbox with the next submission or drain.
   var changes: AsyncStream<Bool> { get }
 }
 
@@ -50,7 +50,7 @@ extension Reachability where Self == FixedReachability {
 /// - On Linux with glibc: a link other than loopback is up and running, and has a default route or
 ///   an address of more than link scope. A container without a default route is therefore
 ///   reachable, for hosts on its link. So is a machine whose only running link is a bridge to its
-///   own containers. Loopback alone is not.
+///   own containers. A machine with only loopback is not.
 /// - Elsewhere, and where the system does not report (no netlink, or a sandbox that forbids it):
 ///   always reachable.
 ///

@@ -19,7 +19,7 @@ struct ReconnectionThrottle: Sendable {
   /// The time before which no other refresh begins.
   private var earliest: Duration = .zero
 
-  /// Notes a value of `Reachability.changes`.
+  /// Records a value of `Reachability.changes`.
   mutating func changed(isReachable: Bool, at time: Duration) -> Action {
     defer { wasReachable = isReachable }
     guard isReachable else { return .nothing }

@@ -8,8 +8,8 @@ final class SystemReachabilityMonitor: Sendable {
   typealias Stop = @Sendable () -> Void
 
   private struct State {
-    /// `true` until the first report: a request tried in vain costs less than one that is never
-    /// tried.
+    /// `true` until the first report: a request that fails costs less than a request that is never
+    /// sent.
     var isReachable = true
     var nextID = 0
     var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
@@ -20,7 +20,7 @@ final class SystemReachabilityMonitor: Sendable {
 
   private static let current = Mutex(Current())
 
-  /// Returns the process's monitor, or a new one if none is in use.
+  /// Returns the process's monitor, or starts one.
   static func shared() -> SystemReachabilityMonitor {
     current.withLock { current in
       if let monitor = current.monitor { return monitor }

@@ -56,7 +56,7 @@
 
     /// Reads the tables; `nil` if the kernel refuses.
     ///
-    /// The tables are read anew each time: the kernel does not announce IPv4 routes that disappear
+    /// The tables are read again each time: the kernel does not announce IPv4 routes that disappear
     /// with their link.
     func isReachable() -> Bool? {
       var tables = SystemReachabilityTables()
@@ -118,8 +118,8 @@
       }
     }
 
-    /// Sends the query for a table. The type serves as the sequence number, which tells this dump
-    /// from the rest of another.
+    /// Sends the query for a table. The type serves as the sequence number, which distinguishes
+    /// this dump from the rest of another.
     private func request(type: UInt16) -> Bool {
       var request = (nlmsghdr(), rtgenmsg(rtgen_family: UInt8(AF_UNSPEC)))
       request.0.nlmsg_len = UInt32(MemoryLayout<nlmsghdr>.size + MemoryLayout<rtgenmsg>.size)

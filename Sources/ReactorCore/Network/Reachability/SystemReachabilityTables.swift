@@ -85,7 +85,8 @@
       return header(rtmsg.self)?.rtm_dst_len == 0
     }
 
-    /// Returns the 32-bit value of an attribute behind `header`; `nil` if there is none.
+    /// Returns the 32-bit value of an attribute behind `header`; `nil` if the message has no such
+    /// attribute.
     func attribute<Header>(_ type: Int, of header: Header.Type) -> UInt32? {
       let size = MemoryLayout<rtattr>.size
       var rest = body.dropFirst(Self.aligned(MemoryLayout<Header>.size))

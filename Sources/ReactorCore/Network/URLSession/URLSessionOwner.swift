@@ -35,7 +35,7 @@ final class URLSessionOwner: Sendable {
 
   deinit { session.invalidateAndCancel() }
 
-  /// Sends one request and waits for the end of `transfer`.
+  /// Sends one request and waits until `transfer` is finished.
   func perform(
     _ request: HTTPRequest, body: Data?, transfer: URLSessionTransfer
   ) async throws -> URLSessionTransfer.Output {

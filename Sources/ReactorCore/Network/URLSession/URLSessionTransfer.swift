@@ -127,7 +127,7 @@ extension HTTPResponse {
   private static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
 }
 
-/// The mapping of the platform's errors to those of ``Transport``.
+/// The mapping of the platform's errors to ``TransportError``.
 enum URLSessionFailure {
   static func mapped(_ error: any Error) -> any Error {
     switch (error as? URLError)?.code {
@@ -142,7 +142,7 @@ enum URLSessionFailure {
   /// Returns a specific error where Linux reports only "unknown".
   ///
   /// - Parameters:
-  ///   - response: the response, if it has begun.
+  ///   - response: the response, if its head has arrived.
   ///   - hasSent: `true` if a part of the request's body has left.
   static func refined(_ error: any Error, response: HTTPResponse?, hasSent: Bool) -> any Error {
     #if canImport(FoundationNetworking)

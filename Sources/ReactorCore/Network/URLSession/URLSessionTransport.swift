@@ -24,7 +24,7 @@ import HTTPTypesFoundation
 ///
 /// On Linux, each request that may change something opens a new connection: on a kept-alive one
 /// that breaks before the answer, libcurl would send it a second time. A program that sends many
-/// uses another transport.
+/// such requests should use another transport.
 ///
 /// On Linux, a broken response can end the process, because Foundation traps. No code can catch
 /// that. Use another transport there for servers that the program does not trust: see
@@ -36,7 +36,7 @@ public struct URLSessionTransport: Transport {
   private let maximumRedirects: Int
   private let clock: any Clock<Duration>
 
-  /// Creates a transport with a session of its own.
+  /// Creates a transport with its own session.
   ///
   /// - Parameters:
   ///   - timeout: the limit for a whole exchange, including redirects and the wait for a
@@ -45,7 +45,7 @@ public struct URLSessionTransport: Transport {
   ///     the response is known to exceed it.
   ///   - maximumRedirects: the largest number of redirects to follow. With zero, the redirect is
   ///     the response.
-  ///   - usesCookies: `true` to store cookies, in memory and for this transport alone.
+  ///   - usesCookies: `true` to store cookies, in memory and only for this transport.
   ///   - clock: the clock that measures `timeout`.
   public init(
     timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20, maximumRedirects: Int = 20,
@@ -76,7 +76,7 @@ public struct URLSessionTransport: Transport {
   /// Returns the session for one exchange.
   ///
   /// On Linux, libcurl sends a request again by itself if a kept-alive connection breaks before the
-  /// answer. A request that is not safe (RFC 9110 §9.2.1) gets a connection of its own. A second
+  /// answer. A request that is not safe (RFC 9110 §9.2.1) gets a separate connection. A second
   /// DELETE would be answered by a 404, and a second PUT with `If-Match` by a 412.
   private func owner(for request: HTTPRequest) -> URLSessionOwner {
     #if canImport(FoundationNetworking)
@@ -110,7 +110,7 @@ extension URLRequest {
       for name in Set(request.headerFields.map(\.name)) {
         made.setValue(request.headerFields[name], forHTTPHeaderField: name.rawName)
       }
-      // Linux asks for English otherwise. `*` means the same as no field (RFC 9110 §12.5.4).
+      // Otherwise Linux requests English. `*` means the same as no field (RFC 9110 §12.5.4).
       if !request.headerFields.contains(.acceptLanguage) {
         made.setValue("*", forHTTPHeaderField: HTTPField.Name.acceptLanguage.rawName)
       }

@@ -29,7 +29,7 @@ extension Parser where Model: Decodable {
   /// - For a `JSONDecoder`, a `FastJSONDecoder` with the same strategies decodes the body.
   /// - A subclass of `JSONDecoder` decodes the value at the path itself. The body is first checked
   ///   to be strict JSON.
-  /// - With `allowsJSON5` or `assumesTopLevelDictionary`, the decoder reads the body alone. Errors
+  /// - With `allowsJSON5` or `assumesTopLevelDictionary`, only the decoder reads the body. Errors
   ///   have no position, and duplicate members are not reported.
   ///
   /// - Parameters:

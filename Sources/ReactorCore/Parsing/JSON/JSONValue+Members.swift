@@ -2,11 +2,11 @@
 ///
 /// Each method throws a ``ParserError`` that names the member, the expected type and the type
 /// found. The `…IfPresent` variants return `nil` for a member that is missing or null, and throw
-/// for one of another type. A name is that of one member, not a path.
+/// for a member of another type. A name names one member; it is not a path.
 extension JSONValue {
   /// Returns the member with this name, which may be `.null`.
   ///
-  /// The name is that of one member, not a path. For a path, use ``subscript(_:)``.
+  /// The name names one member; it is not a path. For a path, use ``subscript(_:)``.
   /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
   ///   ``ParserError/Reason/wrongType`` if this value is not an object.
   public func value(_ name: String) throws(ParserError) -> JSONValue {
@@ -198,8 +198,8 @@ extension JSONValue {
     switch self {
     case .integer(let number): exact = Value(exactly: number)
     case .unsigned(let number): exact = Value(exactly: number)
-    // From 2⁵³ on, one Double stands for several integers. Parsing has read those that fit 64 bits
-    // as `.integer` or `.unsigned`.
+    // From 2⁵³ on, one Double stands for several integers. Parsing has read integers that fit 64
+    // bits as `.integer` or `.unsigned`.
     case .number(let number): exact = number.magnitude < 0x1p53 ? Value(exactly: number) : nil
     default: throw wrongType("an integer", name)
     }

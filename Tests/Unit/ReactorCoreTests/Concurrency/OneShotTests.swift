@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A value that is set once` {
   private let shot = OneShot<Int>()
 
-  @Test func `is the first that is set`() async {
+  @Test func `a value that is set once is the first that is set`() async {
     #expect(!shot.isSettled)
     #expect(shot.settle(1))
     #expect(!shot.settle(2))
@@ -14,7 +14,7 @@ import Testing
     #expect(await shot.value == 1)
   }
 
-  @Test func `wakes who waits for it`() async {
+  @Test func `a value that is set once wakes who waits for it`() async {
     let executor = SteppedExecutor()
     let waiter = Task(executorPreference: executor) { [shot] in await shot.value }
     executor.run()
@@ -23,7 +23,7 @@ import Testing
     #expect(await waiter.value == 1)
   }
 
-  @Test func `goes to one waiter, cancelled or not`() async {
+  @Test func `a value that is set once goes to one waiter, cancelled or not`() async {
     let waiter = Task { [shot] in await shot.value }
     waiter.cancel()
     shot.settle(1)

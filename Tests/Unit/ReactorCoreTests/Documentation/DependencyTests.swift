@@ -13,7 +13,7 @@ import Testing
     #expect(Set(imported).subtracting(allowed).isEmpty)
   }
 
-  @Test func `FastJSON depends on Foundation alone`() throws {
+  @Test func `FastJSON depends only on Foundation`() throws {
     let imported = try Repository.swiftFiles(in: "Sources/FastJSON").flatMap { path in
       try Repository.text(of: path).matches(of: #/(?m)^\s*(?:\w+ )?import (\w+)/#).map(\.1)
     }

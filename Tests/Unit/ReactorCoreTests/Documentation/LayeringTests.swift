@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Finds references that point back: from a folder to one that stands below it in the list.
+/// Finds references that point back: from a folder to a folder below it in the list.
 private struct Layers {
   /// Each folder knows those above it. The files beside the folders are what users hold: they know
   /// everything, and everything may know them.

@@ -20,7 +20,7 @@ import Testing
   // A loopback host, so that the machine's connectivity does not matter.
   init() throws { migration = Migration(api: try #require(URL(string: "http://localhost/v1"))) }
 
-  @Test func `the defaults are those that the table names`() {
+  @Test func `the defaults equal the table's`() {
     let configuration = ReactorConfiguration()
     #expect(configuration.waitsForSave)
     #expect(!configuration.failsWhenSaveFails)

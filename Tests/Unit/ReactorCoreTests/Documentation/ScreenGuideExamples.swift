@@ -111,7 +111,7 @@ enum ScreenGuide {
     let headline = layer.reactor(Headline.self)
     _ = try await headlines.fetch("headlines")
     _ = try await headline.fetchFromNetwork("headlines/7")
-    // Number 7 is the one that was just fetched.
+    // Number 7 was just fetched.
     let list = headlines.cached("headlines")
     return list?.map { ScreenGuide.Headline(id: $0.id, title: $0.title) }
   }

@@ -364,7 +364,7 @@ extension HTTPField.Name {
 }
 
 @Suite struct `The guide to a persistence` {
-  @Test func `has one that keeps the contract`() async throws {
+  @Test func `the guide's persistence keeps the contract`() async throws {
     try await PersistenceConformance { TaskGuide.TablePersistence(table: Table()) }.run()
   }
 }

@@ -136,7 +136,7 @@ private final class MyReachability: Reachability {
     persistence.crash()
   }
 
-  @Test func `the second fetch asks nobody`() async throws {
+  @Test func `the second fetch sends no request`() async throws {
     let layer = ModelLayer(
       baseURL: api, transport: ScriptedTransport { _, _ in .json("[]") }, reachability: ScriptedReachability())
     let recorder = EventRecorder(layer)

@@ -25,7 +25,7 @@ struct EventHubLoadTests {
     return token
   }
 
-  @Test func `whoever delivers their own event delivers few of others, and a task goes on`() {
+  @Test func `a thread that delivers its own event delivers few of others, and a task continues`() {
     let token = emitOne(while: EventHub.bound + 1)
     #expect(told.numbers == [1])
     hub.emit(numbered(1_000))
@@ -37,14 +37,14 @@ struct EventHubLoadTests {
     token.cancel()
   }
 
-  @Test func `few events of others are delivered by whoever is here`() {
+  @Test func `few events of others are delivered by the thread at hand`() {
     let token = emitOne(while: EventHub.bound)
     #expect(told.numbers == Array(1...EventHub.bound + 1))
     #expect(executor.isIdle)
     token.cancel()
   }
 
-  @Test func `what waits is bounded, and one event says how many are lost`() {
+  @Test func `waiting events are bounded, and one event counts the lost ones`() {
     let token = emitOne(while: EventHub.capacity + 5)
     hub.emit(numbered(-1_000))
     executor.run()
@@ -106,10 +106,10 @@ struct EventHubLoadTests {
     #expect(weakHub == nil)
   }
 
-  /// Emitters, bursts and observers in any order, beside what they should have been told: each
-  /// event once and in order, or counted as lost; and nobody has delivered more of others than the
+  /// Emitters, bursts and observers in any order, compared with what they should get: each event
+  /// once and in order, or counted as lost; and no thread delivers more events of others than the
   /// bound.
-  @Test(arguments: UInt64(1)...5) func `whatever happens, all is told or counted, and nobody works for long`(
+  @Test(arguments: UInt64(1)...5) func `all events are delivered or counted, and no thread works for long`(
     seed: UInt64
   ) {
     var random = SplitMix64(seed: seed)

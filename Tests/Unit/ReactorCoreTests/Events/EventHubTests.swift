@@ -60,7 +60,7 @@ extension EventHub {
 
   private func observe() -> ObservationToken { hub.observe { [told] in told.add($0) } }
 
-  @Test func `tells each observer of each event, in order`() {
+  @Test func `a hub of events tells each observer of each event, in order`() {
     let other = Told()
     let tokens = [observe(), hub.observe { other.add($0) }]
     for number in 1...100 { hub.emit(numbered(number)) }
@@ -69,7 +69,7 @@ extension EventHub {
     for token in tokens { token.cancel() }
   }
 
-  @Test func `loses nothing and keeps each emitter's order, with eight at once`() async {
+  @Test func `a hub of events loses nothing and keeps each emitter's order, with eight at once`() async {
     let isInside = Mutex(false)
     let overlaps = Mutex(0)
     // Before the other, so that it has seen an event when that has.
@@ -97,7 +97,7 @@ extension EventHub {
     guardian.cancel()
   }
 
-  @Test func `tells an observer that causes events of them after the one it is in`() {
+  @Test func `a hub of events tells an observer that causes events of them after the one it is in`() {
     let nested = hub.observe { [hub, told] event in
       if event.number < 3 {
         hub.emit(numbered(event.number + 1))
@@ -111,7 +111,7 @@ extension EventHub {
     token.cancel()
   }
 
-  @Test func `makes no event where nobody observes`() {
+  @Test func `a hub without observers creates no event`() {
     var made = 0
     func make() -> ReactorEvent {
       made += 1
@@ -128,7 +128,7 @@ extension EventHub {
     #expect(told.numbers == [1])
   }
 
-  @Test func `tells a new observer nothing of what was before`() {
+  @Test func `a hub of events tells a new observer nothing of what was before`() {
     let first = observe()
     hub.append(numbered(1))
     first.cancel()
@@ -139,7 +139,7 @@ extension EventHub {
   }
 
   /// The making of an event is somebody's code, and the last observer may leave meanwhile.
-  @Test func `keeps no event for a later observer, where the last leaves while it is made`() {
+  @Test func `a hub of events keeps no event for a later observer, where the last leaves while it is made`() {
     let first = observe()
     hub.append(
       {
@@ -157,7 +157,7 @@ extension EventHub {
   private let hub = EventHub()
   private let told = Told()
 
-  @Test func `ends it when it is cancelled, and the others go on`() {
+  @Test func `a token of an observation ends it when it is cancelled, and the others continue`() {
     let cancelled = hub.observe { [told] in told.add(numbered($0.number * 10)) }
     let other = hub.observe { [told] in told.add($0) }
     hub.emit(numbered(1))
@@ -170,7 +170,7 @@ extension EventHub {
     #expect(!hub.hasObservers)
   }
 
-  @Test func `ends it when it is released`() {
+  @Test func `a token of an observation ends it when it is released`() {
     var token: ObservationToken? = hub.observe { [told] in told.add($0) }
     hub.emit(numbered(1))
     #expect(token != nil)
@@ -193,7 +193,7 @@ extension EventHub {
     token.withLock { $0 = nil }
   }
 
-  @Test func `lets go of the observer where that may end another observation`() {
+  @Test func `a token of an observation lets go of the observer where that may end another observation`() {
     /// Cancels when it goes away, as an object that owns a token does.
     final class Owner: Sendable {
       let token: ObservationToken
@@ -211,7 +211,7 @@ extension EventHub {
     #expect(!hub.hasObservers)
   }
 
-  @Test func `outlives its hub`() {
+  @Test func `a token of an observation outlives its hub`() {
     var hub: EventHub? = EventHub()
     let token = hub?.observe { _ in }
     hub = nil
@@ -219,7 +219,7 @@ extension EventHub {
     #expect(hub == nil)
   }
 
-  @Test func `an event whose turn was taken comes before what is put down after it, whoever delivers`() throws {
+  @Test func `an event with an earlier turn is delivered before later ones, whichever thread delivers`() throws {
     let token = hub.observe { [told] in told.add($0) }
     let turn = try #require(hub.beginTurn(orEnqueue: numbered(1)))
     hub.emit(numbered(2))
@@ -249,7 +249,7 @@ extension EventHub {
     token.cancel()
   }
 
-  @Test func `nobody takes a turn where nobody listens, and no event is made`() {
+  @Test func `without observers, no turn is taken and no event is created`() {
     hub.observe { _ in }.cancel()
     var wasMade = false
     func made() -> ReactorEvent {

@@ -19,7 +19,7 @@ import Testing
     return numbers
   }
 
-  @Test func `gives what happens from its iterator on, in order`() async {
+  @Test func `a sequence of events gives what happens from its iterator on, in order`() async {
     let events = ReactorEvents(hub: hub)
     emit(1...2)
     #expect(!hub.hasObservers)
@@ -28,7 +28,7 @@ import Testing
     #expect(await read(3, from: &iterator) == [3, 4, 5])
   }
 
-  @Test func `gives each iterator everything`() async {
+  @Test func `a sequence of events gives each iterator everything`() async {
     let events = ReactorEvents(hub: hub)
     var first = events.makeAsyncIterator()
     var second = events.makeAsyncIterator()
@@ -37,7 +37,7 @@ import Testing
     #expect(await read(3, from: &second) == [1, 2, 3])
   }
 
-  @Test func `observes until its iterator is gone`() async {
+  @Test func `a sequence of events observes until its iterator is gone`() async {
     do {
       var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
       emit(1...1)
@@ -47,7 +47,7 @@ import Testing
     #expect(!hub.hasObservers)
   }
 
-  @Test func `ends when its reader is cancelled`() async {
+  @Test func `a sequence of events ends when its reader is cancelled`() async {
     let task = Task { [hub] in
       for await _ in ReactorEvents(hub: hub) {}
     }
@@ -73,7 +73,7 @@ import Testing
     #expect(await late?.next() == nil)
   }
 
-  @Test func `counts what the hub has lost among what it tells of`() async {
+  @Test func `a sequence of events counts what the hub has lost among what it tells of`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity)
     hub.emit(ReactorEvent(key: numbered(0).key, model: "Note", kind: .dropped(7)))
@@ -81,7 +81,7 @@ import Testing
     #expect(await read(capacity + 1, from: &iterator).last == -8)
   }
 
-  @Test func `loses nothing up to its capacity`() async {
+  @Test func `a sequence of events loses nothing up to its capacity`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity)
     #expect(await read(capacity, from: &iterator) == Array(1...capacity))
@@ -89,7 +89,7 @@ import Testing
     #expect(await iterator.next()?.number == 7)
   }
 
-  @Test func `tells a slow reader exactly how many were lost, where they are missing`() async {
+  @Test func `a sequence of events tells a slow reader exactly how many were lost, where they are missing`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity + 5)
     #expect(await read(1, from: &iterator) == [1])
@@ -97,7 +97,7 @@ import Testing
     #expect(await read(capacity + 1, from: &iterator) == Array(2...capacity) + [-5, 9_001])
   }
 
-  @Test func `tells it of each gap, where it read in between`() async {
+  @Test func `a sequence of events tells it of each gap, where it read in between`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...10)
     #expect(await read(10, from: &iterator) == Array(1...10))
@@ -110,7 +110,7 @@ import Testing
     #expect(await read(1, from: &iterator) == [9_005])
   }
 
-  @Test func `tells it of what was lost though nothing comes after`() async {
+  @Test func `a sequence of events tells it of what was lost though nothing comes after`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity + 1)
     let numbers = await read(capacity + 1, from: &iterator)

@@ -6,10 +6,10 @@ import Testing
 @testable import ReactorCore
 
 @Suite struct `Models that were decoded before` {
-  /// A lock that holds a function by itself wraps it anew whenever it gives it out: after some
+  /// A lock that holds a function by itself wraps it again whenever it gives it out: after some
   /// thousand fetches of one reactor, asking would take longer than fetching, and then end in an
   /// overflow of the stack.
-  @Test func `are asked for as directly the hundredth time as the first`() {
+  @Test func `models that were decoded before are requested as directly the hundredth time as the first`() {
     let models = DecodedModelLookup()
     let key = RecordKey(method: .get, url: "https://api.example.com/articles")
     let head = Record.Head(identity: key.identity, status: .ok, fields: [:], requestedAt: .now, receivedAt: .now)

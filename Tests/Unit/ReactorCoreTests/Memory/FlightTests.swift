@@ -5,7 +5,7 @@ import Testing
 @Suite struct `A flight` {
   var probe = FlightProbe()
 
-  @Test mutating func `loads once and requests once, however many join`() {
+  @Test mutating func `a flight loads once and requests once, however many join`() {
     #expect(probe.join(1, .cacheFirst) == ["load"])
     for id in UInt64(2)...50 { #expect(probe.join(id, .cacheFirst) == []) }
     #expect(probe.loaded(.none) == ["request"])
@@ -23,13 +23,13 @@ import Testing
     #expect(probe.succeeded() == ["use 1", "end"])
   }
 
-  @Test mutating func `gives everyone the network's answer, those who still wait for persistence too`() {
+  @Test mutating func `a flight gives every waiter the network's answer, including waiters for persistence`() {
     _ = probe.join(1, .cacheFirst)
     #expect(probe.join(2, .networkOnly) == ["request"])
     #expect(probe.succeeded() == ["use 1", "use 2", "end"])
   }
 
-  @Test mutating func `ends once when the last waiter leaves, and not before`() {
+  @Test mutating func `a flight ends once when the last waiter leaves, and not before`() {
     _ = probe.join(1, .cacheFirst)
     _ = probe.join(2, .cacheFirst, .stream)
     #expect(probe.leave(1) == [])
@@ -37,7 +37,7 @@ import Testing
     #expect(probe.leave(2) == ["end"])
   }
 
-  @Test mutating func `does not let the leaver disturb the others`() {
+  @Test mutating func `a flight does not let the leaver disturb the others`() {
     _ = probe.join(1, .cacheFirst)
     _ = probe.join(2, .cacheFirst)
     _ = probe.leave(1)
@@ -45,13 +45,13 @@ import Testing
     #expect(probe.succeeded() == ["use 2", "end"])
   }
 
-  @Test mutating func `starts nothing when what was asked has answered everyone`() {
+  @Test mutating func `a flight starts nothing when what was asked has answered everyone`() {
     _ = probe.join(1, .cacheFirst)
     _ = probe.join(2, .cacheOnly)
     #expect(probe.loaded(.fresh) == ["use 1", "use 2", "end"])
   }
 
-  @Test mutating func `fails a waiter of cacheOnly without a request, and goes on for the others`() {
+  @Test mutating func `a flight fails a waiter of cacheOnly without a request, and continues for the others`() {
     _ = probe.join(1, .cacheOnly)
     _ = probe.join(2, .cacheFirst)
     #expect(probe.loaded(.none) == ["fail 1 not cached", "request"])
@@ -62,7 +62,7 @@ import Testing
 @Suite struct `A flight that a caller has waited for long enough` {
   var probe = FlightProbe()
 
-  @Test mutating func `gives the caller the copy that would stand in for a failure, and goes on for the layer`() {
+  @Test mutating func `gives the caller the copy that would stand in for a failure, and continues for the layer`() {
     _ = probe.join(1, .cacheFirst)
     #expect(probe.loaded(.withinStaleIfError) == ["request"])
     #expect(probe.waitedEnough(1) == ["use stale 1"])
@@ -102,7 +102,7 @@ import Testing
     #expect(probe.succeeded() == ["use 1", "end"])
   }
 
-  @Test mutating func `leaves the others waiting`() {
+  @Test mutating func `a flight that a caller has waited for long enough leaves the others waiting`() {
     _ = probe.join(1, .cacheFirst)
     _ = probe.join(2, .cacheFirst)
     _ = probe.join(3, .networkOnly)
@@ -117,13 +117,13 @@ import Testing
 @Suite struct `A flight whose network fails` {
   var probe = FlightProbe()
 
-  @Test mutating func `fails each waiter with the error`() {
+  @Test mutating func `a flight whose network fails fails each waiter with the error`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .networkOnly, .stream)
     #expect(probe.failed() == ["fail 1 timed out", "fail 2 timed out", "end"])
   }
 
-  @Test mutating func `loads for networkFirst, and what is stored stands in`() {
+  @Test mutating func `a flight whose network fails loads for networkFirst, and what is stored stands in`() {
     #expect(probe.join(1, .networkFirst) == ["request"])
     #expect(probe.failed() == ["load"])
     #expect(probe.loaded(.stale) == ["use 1", "end"])
@@ -158,7 +158,7 @@ import Testing
     #expect(probe.loaded(.withinStaleIfError) == ["use 2", "end"])
   }
 
-  @Test mutating func `requests again for a waiter that joins after the failure`() {
+  @Test mutating func `a flight whose network fails requests again for a waiter that joins after the failure`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .cacheFirst)
     _ = probe.failed()
@@ -183,7 +183,7 @@ import Testing
 @Suite struct `A flight without connectivity` {
   var probe = FlightProbe()
 
-  @Test mutating func `fails callers and the layer, and pauses streams`() {
+  @Test mutating func `a flight without connectivity fails callers and the layer, and pauses streams`() {
     _ = probe.join(1, .networkOnly, .caller)
     _ = probe.join(2, .networkOnly, .stream)
     _ = probe.join(0, .networkOnly, .background)
@@ -192,13 +192,13 @@ import Testing
     #expect(probe.waiters == [2])
   }
 
-  @Test mutating func `ends where no stream waits`() {
+  @Test mutating func `a flight without connectivity ends where no stream waits`() {
     _ = probe.join(1, .networkOnly)
     #expect(probe.unreachable() == ["fail 1 no connectivity", "end"])
     #expect(!probe.flight.isPaused)
   }
 
-  @Test mutating func `asks once when there is connectivity again`() {
+  @Test mutating func `a flight without connectivity asks once when there is connectivity again`() {
     _ = probe.join(1, .networkOnly, .stream)
     _ = probe.join(2, .networkOnly, .stream)
     _ = probe.unreachable()
@@ -207,13 +207,13 @@ import Testing
     #expect(probe.succeeded() == ["use 1", "use 2", "end"])
   }
 
-  @Test mutating func `never fires while it is paused with nobody waiting`() {
+  @Test mutating func `a flight without connectivity and without waiters does not fire`() {
     _ = probe.join(1, .networkOnly, .stream)
     _ = probe.unreachable()
     #expect(probe.leave(1) == ["end"])
   }
 
-  @Test mutating func `asks nothing on reconnection unless it is paused`() {
+  @Test mutating func `a flight without connectivity asks nothing on reconnection unless it is paused`() {
     #expect(probe.reconnected() == [])
     _ = probe.join(1, .networkOnly, .stream)
     #expect(probe.reconnected() == [])
@@ -229,7 +229,7 @@ import Testing
     #expect(probe.flight.isPaused)
   }
 
-  @Test mutating func `shows streams what stands in, and keeps them`() {
+  @Test mutating func `a flight without connectivity shows streams what stands in, and keeps them`() {
     probe.copy = .withinStaleIfError
     _ = probe.join(1, .cacheFirst, .stream)
     #expect(probe.loaded(.withinStaleIfError) == ["request"])
@@ -237,7 +237,7 @@ import Testing
     #expect(probe.waiters == [1])
   }
 
-  @Test mutating func `shows a stream that joins while it is paused what stands in`() {
+  @Test mutating func `a flight without connectivity shows a stream that joins while it is paused what stands in`() {
     _ = probe.join(1, .cacheFirst, .stream)
     _ = probe.loaded(.withinStaleIfError)
     _ = probe.unreachable()
@@ -253,7 +253,7 @@ import Testing
     #expect(probe.reconnected() == ["request"])
   }
 
-  @Test mutating func `keeps who waits for persistence`() {
+  @Test mutating func `a flight without connectivity keeps who waits for persistence`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .cacheFirst)
     #expect(probe.unreachable() == ["fail 1 no connectivity"])
@@ -262,7 +262,7 @@ import Testing
 }
 
 @Suite struct `A flight that begins again` {
-  @Test func `keeps its waiters in their order, under another number`() {
+  @Test func `a flight that begins again keeps its waiters in their order, under another number`() {
     var probe = FlightProbe()
     _ = probe.join(1, .cacheFirst, .stream)
     _ = probe.join(2, .networkOnly)
@@ -274,7 +274,7 @@ import Testing
     #expect(probe.succeeded() == ["use 1", "use 2", "use 0", "end"])
   }
 
-  @Test func `asks persistence again for those who were past it`() {
+  @Test func `a flight that begins again loads from persistence for waiters that were past it`() {
     var probe = FlightProbe()
     _ = probe.join(1, .cacheFirst)
     _ = probe.loaded(.stale)
@@ -286,7 +286,7 @@ import Testing
 @Suite struct `A flight for a stale copy that may be shown` {
   var probe = FlightProbe()
 
-  @Test mutating func `goes on once in the background for many callers`() {
+  @Test mutating func `a flight for a stale copy continues once in the background for many callers`() {
     _ = probe.join(1, .staleWhileRevalidate)
     _ = probe.join(2, .staleWhileRevalidate)
     #expect(probe.loaded(.stale) == ["use 1", "request", "use 2"])

@@ -32,7 +32,7 @@ import Testing
     #expect(!early.commit())
   }
 
-  @Test func `count an answer from its request, not from the flight's beginning`() {
+  @Test func `the generations of a layer count an answer from its request, not from the flight's beginning`() {
     let early = generations.beginFetch(key)
     let late = generations.beginFetch(key)
     early.send()
@@ -91,7 +91,7 @@ import Testing
     #expect(!write.commit())
   }
 
-  @Test func `let an invalidation stop answers, and neither a write nor a removal`() {
+  @Test func `the generations of a layer let an invalidation stop answers, and neither a write nor a removal`() {
     let answer = generations.beginFetch(key)
     let change = generations.beginWrite(key)
     let invalidation = generations.beginInvalidation(key)
@@ -109,7 +109,7 @@ import Testing
     #expect(invalidation.commit())
   }
 
-  @Test func `leave other keys alone`() {
+  @Test func `generations of a key leave other keys unchanged`() {
     let elsewhere = generations.beginFetch(other)
     let fence = generations.beginWrite(key)
     #expect(fence.commit())
@@ -144,7 +144,7 @@ import Testing
     #expect(generations.activeKeys == 0)
   }
 
-  @Test func `tell what is being removed until the last removal of it ends`() {
+  @Test func `the generations of a layer tell what is being removed until the last removal of it ends`() {
     let removals = [generations.beginRemoval(of: key), generations.beginRemoval(of: key)]
     #expect(generations.isBeingRemoved(key))
     #expect(!generations.isBeingRemoved(other))
@@ -155,7 +155,7 @@ import Testing
     #expect(!generations.isBeingRemoved(key))
   }
 
-  @Test func `tell of every key while all is removed`() {
+  @Test func `the generations of a layer tell of every key while all is removed`() {
     let removals = [nil, key, nil].map { generations.beginRemoval(of: $0) }
     removals[0].end()
     #expect(generations.isBeingRemoved(key))
@@ -168,7 +168,7 @@ import Testing
     #expect(!generations.isBeingRemoved(other))
   }
 
-  @Test func `end a removal that was given up before it began`() {
+  @Test func `the generations of a layer end a removal that was given up before it began`() {
     _ = generations.beginRemoval(of: key)
     #expect(!generations.isBeingRemoved(key))
   }

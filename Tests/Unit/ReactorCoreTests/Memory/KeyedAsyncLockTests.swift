@@ -41,7 +41,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets one in at a time, in the order of arrival`() async throws {
+  @Test func `a key's gate lets one in at a time, in the order of arrival`() async throws {
     let tasks = ["a", "b", "c"].map { visit(key, $0) }
     for (index, expected) in [["a"], ["a", "b"], ["a", "b", "c"]].enumerated() {
       try await inside.waitForArrival(count: index + 1)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets different keys in together`() async throws {
+  @Test func `a key's gate lets different keys in together`() async throws {
     let tasks = (visit(key, "a"), visit(other, "b"))
     try await inside.waitForArrival(count: 2)
     #expect(inside.waitingCount == 2)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets the whole in when all keys have left, and holds back who comes after`() async throws {
+  @Test func `a key's gate lets the whole in when all keys have left, and holds back who comes after`() async throws {
     let first = visit(key, "a")
     let second = visit(other, "b")
     let whole = visit(nil, "whole")
@@ -80,7 +80,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets one whole in at a time`() async throws {
+  @Test func `a key's gate lets one whole in at a time`() async throws {
     let tasks = (visit(nil, "a"), visit(nil, "b"))
     #expect(order.noted == ["a"])
     inside.letOneThrough()
@@ -90,7 +90,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets those in together who waited for the whole`() async throws {
+  @Test func `a key's gate lets those in together who waited for the whole`() async throws {
     let whole = visit(nil, "whole")
     let tasks = (visit(key, "a"), visit(key, "b"), visit(other, "c"))
     inside.letOneThrough()
@@ -100,7 +100,7 @@ import Testing
     #expect(order.noted.last == "b")
   }
 
-  @Test func `does not make who is inside wait for itself`() async throws {
+  @Test func `a key's gate does not make who is inside wait for itself`() async throws {
     let result = try await gate.with(key) {
       try await gate.with(key) {
         try await gate.with(nil) { try await gate.with(other) { 42 } }
@@ -110,7 +110,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `is another for each layer`() async throws {
+  @Test func `a key's gate is another for each layer`() async throws {
     let another = KeyedAsyncLock()
     let task = visit(key, "a")
     #expect(try await another.with(key) { true })
@@ -118,7 +118,7 @@ import Testing
     await finish(task)
   }
 
-  @Test func `keeps a task outside that was spawned inside and that nobody awaits`() async throws {
+  @Test func `the gate keeps a task outside that was spawned inside and is not awaited`() async throws {
     let executor = SteppedExecutor()
     let spawned = try await gate.with(key) {
       let task = spawn(on: executor) {
@@ -133,7 +133,7 @@ import Testing
     #expect(order.noted == ["left", "spawned"])
   }
 
-  @Test func `passes on what is thrown, and opens`() async throws {
+  @Test func `a key's gate passes on what is thrown, and opens`() async throws {
     await #expect(throws: NotEncoded.self) {
       try await gate.with(key) { throw NotEncoded(reason: "for the test") }
     }
@@ -155,7 +155,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets those in who came after one that waited for all, when that is cancelled`() async throws {
+  @Test func `the gate admits later waiters when a waiter for all keys is cancelled`() async throws {
     let first = visit(key, "a")
     let whole = visit(nil, "whole")
     let late = visit(other, "late")
@@ -166,7 +166,7 @@ import Testing
   }
 }
 
-/// Work that an owner awaits from inside, in tasks of its own and for other keys.
+/// Work that an owner awaits from inside, in other tasks and for other keys.
 @Suite(.timeLimit(.minutes(5))) struct `A key's gate, from inside` {
   private let gate = KeyedAsyncLock()
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
@@ -194,7 +194,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `makes who is inside and wants all wait for the others`() async throws {
+  @Test func `a key's gate, from inside, makes who is inside and wants all wait for the others`() async throws {
     let holder = visit(other)
     let nested = Task.immediate { try await gate.with(key) { try await gate.with(nil) { isInside.isOpen } } }
     isInside.open()
@@ -220,7 +220,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets a task pass that works for who is inside, and no other`() async throws {
+  @Test func `a key's gate, from inside, lets a task pass that works for who is inside, and no other`() async throws {
     let passed = try await gate.with(key) {
       let owner = LockOwner.awaited()
       let stranger = Task.immediate {
@@ -237,7 +237,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets work pass that queued before somebody inside awaited it`() async throws {
+  @Test func `a key's gate, from inside, lets work pass that queued before somebody inside awaited it`() async throws {
     let owner = LockOwner()
     try await gate.with(key) {
       let work = visit(key, for: owner)
@@ -250,7 +250,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `holds work up again that nobody inside awaits any more`() async throws {
+  @Test func `the gate blocks work again once no holder awaits it`() async throws {
     let owner = LockOwner()
     let work = try await gate.with(key) {
       let wait = LockOwner.wait()
@@ -266,7 +266,7 @@ import Testing
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   @Test(arguments: [true, false])
-  func `lets work in that queued while somebody inside awaited it, who has given up since`(
+  func `a key's gate, from inside, lets work in that queued while somebody inside awaited it, who has given up since`(
     wantsAll: Bool
   ) async throws {
     let owner = LockOwner()
@@ -289,7 +289,7 @@ import Testing
     #expect(try await behind.value)
   }
 
-  @Test func `fails the wait that would close a circle, and names the keys`() async throws {
+  @Test func `a key's gate, from inside, fails the wait that would close a circle, and names the keys`() async throws {
     let executor = SteppedExecutor()
     let starts = (Gate(), Gate())
     let first = nested(key, other, at: starts.0, on: executor)
@@ -308,7 +308,7 @@ import Testing
     try await first.value
   }
 
-  @Test func `fails a circle through two gates`() async throws {
+  @Test func `a key's gate, from inside, fails a circle through two gates`() async throws {
     let executor = SteppedExecutor()
     let another = KeyedAsyncLock()
     let starts = (Gate(), Gate())

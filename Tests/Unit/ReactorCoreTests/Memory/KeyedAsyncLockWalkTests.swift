@@ -9,7 +9,7 @@ import Testing
 /// Owners that come, nest, join, leave and are cancelled in an order left to chance, held against
 /// what must always be so.
 @Suite(.timeLimit(.minutes(5))) struct `A key's gate, in any order` {
-  @Test func `lets nobody in beside a stranger, forgets nobody, and fails only who would wait for ever`() {
+  @Test func `the gate admits no stranger, forgets no waiter, and fails only waiters in a deadlock`() {
     let seed = Chance.seed("key gates in any order")
     for round in 0..<UInt64(Chance.count("REACTOR_WALKS", default: 400)) {
       var walk = Walk(seed: seed &+ round)
@@ -25,7 +25,7 @@ import Testing
 private struct Walk {
   /// A task: a chain of nested visits, the last of which may be queued.
   private final class Worker {
-    /// The owner that its outermost visit works for; those that join it wait for this one.
+    /// The owner that its outermost visit works for; joining owners wait for this one.
     let root: LockOwner
     var inside: [Visit] = []
     var queued: LockWaiter?
@@ -44,7 +44,7 @@ private struct Walk {
     let gate: Int
     let key: RecordKey?
     let owner: LockOwner
-    /// Those that awaited it when it came in.
+    /// The owners that awaited it when it came in.
     let family: Set<ObjectIdentifier>
 
     init(_ gate: Int, _ key: RecordKey?, _ owner: LockOwner) {
@@ -125,7 +125,7 @@ private struct Walk {
     for other in workers where other.joined === worker { giveUp(other) }
   }
 
-  /// One awaits another no longer: that has ended, or goes on for others.
+  /// One awaits another no longer: that has ended, or continues for others.
   private func giveUp(_ worker: Worker) {
     worker.joined = nil
     worker.wait?.end()
@@ -186,7 +186,7 @@ private struct Walk {
 
   private func overlap(_ one: RecordKey?, _ other: RecordKey?) -> Bool { one == nil || other == nil || one == other }
 
-  /// One that holds nothing may queue behind others that wait.
+  /// An owner that holds nothing may queue behind waiting owners.
   private func isHeldUp(_ worker: Worker) -> Bool {
     guard let waiter = worker.queued, !waiter.owner.family.isInside else { return false }
     return workers.contains { $0 !== worker && $0.queued?.gate == waiter.gate }

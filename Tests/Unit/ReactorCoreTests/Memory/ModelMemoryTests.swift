@@ -67,7 +67,7 @@ extension [RecordKey] {
   private var memory = ModelMemory<Held>(
     limit: ReactorConfiguration.MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10), hits: ReadIndex())
 
-  @Test mutating func `finds an entry by resource and by key`() {
+  @Test mutating func `a memory of models finds an entry by resource and by key`() {
     let entry = memory.add("a")
     #expect(memory.entry(of: "a") === entry)
     #expect(memory.entry(of: "b") == nil)
@@ -76,7 +76,7 @@ extension [RecordKey] {
     #expect(memory.entry(of: RecordKey(method: .get, url: "https://api.example.com/b"), as: "b") == nil)
   }
 
-  @Test mutating func `forgets every name of an entry that is removed`() {
+  @Test mutating func `a memory of models forgets every name of an entry that is removed`() {
     let entry = memory.add("a")
     _ = memory.entry(of: entry.key, as: "/a")
     memory.remove(entry.key)
@@ -87,7 +87,7 @@ extension [RecordKey] {
     #expect(memory.bytes == 0)
   }
 
-  @Test mutating func `keeps the last eight names of an entry, and finds it by key under any`() {
+  @Test mutating func `a memory of models keeps the last eight names of an entry, and finds it by key under any`() {
     let entry = memory.add("a")
     for number in 1...8 { _ = memory.entry(of: entry.key, as: Resource("a?\(number)")) }
     #expect(entry.use.aliases.count == 8)
@@ -105,7 +105,7 @@ extension [RecordKey] {
       limit: ReactorConfiguration.MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never, hits: ReadIndex())
   }
 
-  @Test func `removes nothing up to its limits`() {
+  @Test func `a full memory removes nothing up to its limits`() {
     var memory = memory(models: 2, bytes: 10)
     memory.add("a", cost: 5)
     memory.add("b", cost: 5)
@@ -113,7 +113,7 @@ extension [RecordKey] {
     #expect(memory.holds("a", "b"))
   }
 
-  @Test func `removes the least recently used beyond the count`() {
+  @Test func `a full memory removes the least recently used beyond the count`() {
     var memory = memory(models: 2)
     for name in ["a", "b", "c"] { memory.add(name) }
     _ = memory.entry(of: "a")
@@ -121,7 +121,7 @@ extension [RecordKey] {
     #expect(memory.holds("a", "c"))
   }
 
-  @Test func `removes a model that is larger than the limit, and no other for it`() {
+  @Test func `a full memory removes a model that is larger than the limit, and no other for it`() {
     var memory = memory(bytes: 10)
     for name in ["a", "b"] { memory.add(name, cost: 5) }
     memory.add("large", cost: 11)
@@ -129,7 +129,7 @@ extension [RecordKey] {
     #expect(memory.holds("a", "b") && memory.bytes == 10)
   }
 
-  @Test func `keeps the others while one that is larger than the limit is pinned`() {
+  @Test func `a full memory keeps the others while a model above the limit is pinned`() {
     var memory = memory(bytes: 10)
     let large = memory.add("large", cost: 11)
     large.isPinned = true
@@ -138,7 +138,7 @@ extension [RecordKey] {
     #expect(memory.trim() == [])
     memory.add("c", cost: 5)
     #expect(memory.trim().names == ["a"])
-    // One that has become small counts again.
+    // A model that has shrunk counts again.
     memory.account(models: 0, bytes: -6)
     large.cost = 5
     memory.updateUse(of: large)
@@ -148,7 +148,7 @@ extension [RecordKey] {
     #expect(memory.trim() == [] && memory.holds("large", "c"))
   }
 
-  @Test func `removes the least recently used beyond the bytes`() {
+  @Test func `a full memory removes the least recently used beyond the bytes`() {
     var memory = memory(bytes: 10)
     memory.add("a", cost: 6)
     memory.add("b", cost: 1)
@@ -157,7 +157,7 @@ extension [RecordKey] {
     #expect(memory.bytes == 9)
   }
 
-  @Test func `counts being stored anew as a use`() {
+  @Test func `a full memory counts being stored again as a use`() {
     var memory = memory(models: 1)
     let first = memory.add("a")
     memory.add("b")
@@ -165,14 +165,14 @@ extension [RecordKey] {
     #expect(memory.trim().names == ["b"])
   }
 
-  @Test func `removes a sixteenth at once`() {
+  @Test func `a full memory removes a sixteenth at once`() {
     var memory = memory(models: 32)
     for number in 0..<33 { memory.add("\(number)") }
     #expect(memory.trim().names == ["0", "1", "2"])
     #expect(memory.models == 30)
   }
 
-  @Test func `keeps what is pinned, beyond the limit too`() {
+  @Test func `a full memory keeps what is pinned, beyond the limit too`() {
     var memory = memory(models: 1)
     for name in ["a", "b", "c"] { memory.add(name).isPinned = name != "b" }
     #expect(memory.trim().names == ["b"])
@@ -180,20 +180,20 @@ extension [RecordKey] {
     #expect(memory.trim() == [])
   }
 
-  @Test func `removes what is larger than all of it`() {
+  @Test func `a full memory removes what is larger than all of it`() {
     var memory = memory(bytes: 10)
     memory.add("a", cost: 11)
     #expect(memory.trim().names == ["a"])
     #expect(memory.bytes == 0)
   }
 
-  @Test func `holds nothing where the limit is zero`() {
+  @Test func `a full memory holds nothing where the limit is zero`() {
     var memory = memory(models: 0)
     memory.add("a")
     #expect(memory.trim().names == ["a"])
   }
 
-  @Test func `leaves entries without a model alone`() {
+  @Test func `a full memory leaves entries without a model in place`() {
     var memory = memory(models: 1)
     memory.add("a", holdsModel: false)
     memory.add("b")
@@ -226,7 +226,7 @@ extension [RecordKey] {
       memory.touch(observed[number], at: .zero)
       memory.updateUse(of: observed[number])
       #expect(memory.trim() == [])
-      // A model without observers leaves at once, and is the only one that is inspected.
+      // A model without observers leaves at once, and is the only inspected one.
       memory.add("unused\(number)")
       #expect(memory.trim().names == ["unused\(number)"])
     }
@@ -278,7 +278,7 @@ extension [RecordKey] {
   private var memory = ModelMemory<Held>(
     limit: ReactorConfiguration.MemoryLimit(), keepUnusedFor: .seconds(10), hits: ReadIndex())
 
-  @Test mutating func `removes what was unused for the time, and says when the next is due`() {
+  @Test mutating func `a sweep of the memory removes what was unused for the time, and says when the next is due`() {
     memory.add("a", at: .seconds(0))
     memory.add("b", at: .seconds(4))
     let (gone, next) = memory.sweep(at: .seconds(10))
@@ -287,14 +287,14 @@ extension [RecordKey] {
     #expect(memory.models == 1)
   }
 
-  @Test mutating func `removes nothing before`() {
+  @Test mutating func `a sweep of the memory removes nothing before`() {
     memory.add("a", at: .seconds(0))
     let (gone, next) = memory.sweep(at: .seconds(9.999))
     #expect(gone == [])
     #expect(next == .seconds(10))
   }
 
-  @Test mutating func `gives what was read one more period, not two`() {
+  @Test mutating func `a sweep of the memory gives what was read one more period, not two`() {
     memory.add("a", at: .seconds(0))
     _ = memory.entry(of: "a")
     let first = memory.sweep(at: .seconds(10))
@@ -304,7 +304,7 @@ extension [RecordKey] {
     #expect(memory.sweep(at: .seconds(20)).gone.names == ["a"])
   }
 
-  @Test mutating func `leaves what is pinned, and has nothing to wait for`() {
+  @Test mutating func `a sweep of the memory leaves what is pinned, and has nothing to wait for`() {
     memory.add("a", at: .seconds(0)).isPinned = true
     let (gone, next) = memory.sweep(at: .seconds(1_000))
     #expect(gone == [])
@@ -312,14 +312,14 @@ extension [RecordKey] {
     #expect(memory.models == 1)
   }
 
-  @Test mutating func `finds nothing to wait for once all is gone`() {
+  @Test mutating func `a sweep of the memory finds nothing to wait for once all is gone`() {
     memory.add("a")
     #expect(memory.sweep(at: .seconds(10)).next == nil)
     #expect(memory.entry(of: "a") == nil)
     #expect(memory.bytes == 0)
   }
 
-  @Test func `never removes where models are kept for ever`() {
+  @Test func `a sweep of the memory never removes where models are kept for ever`() {
     var memory = ModelMemory<Held>(limit: ReactorConfiguration.MemoryLimit(), keepUnusedFor: .never, hits: ReadIndex())
     memory.add("a")
     let (gone, next) = memory.sweep(at: .seconds(Int64.max / 2))
@@ -327,7 +327,7 @@ extension [RecordKey] {
     #expect(next == nil)
   }
 
-  @Test func `removes at once where nothing is kept`() {
+  @Test func `a sweep of the memory removes at once where nothing is kept`() {
     var memory = ModelMemory<Held>(limit: ReactorConfiguration.MemoryLimit(), keepUnusedFor: .zero, hits: ReadIndex())
     memory.add("a", at: .seconds(3))
     #expect(memory.sweep(at: .seconds(3)).gone.names == ["a"])

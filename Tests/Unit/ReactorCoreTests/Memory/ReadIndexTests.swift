@@ -21,7 +21,7 @@ import Testing
     return Reactor(flow: ReactorFlow(configuration: configuration) { try make($0) })
   }
 
-  @Test func `leads to its model, and so does one that is equal to it`() async throws {
+  @Test func `a resource leads to its model, and so does an equal one`() async throws {
     let resource = Resource("a")
     let reactor = Self.reactor { $0.path }
     #expect(reactor.cached(resource) == nil)
@@ -97,7 +97,7 @@ import Testing
     #expect(other.cached(resource) == "a")
   }
 
-  @Test func `keeps no model of a reactor that is gone`() async throws {
+  @Test func `a resource that was asked with before keeps no model of a reactor that is gone`() async throws {
     let resource = Resource("a")
     let gone: Latch
     do {
@@ -127,7 +127,7 @@ import Testing
     #expect(reactor.cached(resource) == nil)
   }
 
-  @Test func `counts as used when it is read, and so does one that is equal to it`() async throws {
+  @Test func `a resource counts as used when it or an equal one is read`() async throws {
     let resources = (0..<32).map { Resource("\($0)") }
     let reactor = Self.reactor(models: 32) { $0.path }
     for resource in resources { _ = try await reactor.fetch(resource) }
@@ -141,7 +141,7 @@ import Testing
     #expect(reactor.cached(resources[2]) == nil)
   }
 
-  @Test func `tells two that look alike in Unicode apart`() async throws {
+  @Test func `a resource that was asked with before tells two that look alike in Unicode apart`() async throws {
     let (composed, decomposed) = (Resource("caf\u{e9}"), Resource("cafe\u{301}"))
     let reactor = Self.reactor { $0.path.utf8.count }
     #expect(try await reactor.fetch(composed) == 5)

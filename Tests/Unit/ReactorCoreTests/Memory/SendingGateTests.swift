@@ -33,7 +33,7 @@ import Testing
     executor.run()
   }
 
-  @Test func `lets the writes under way go on before a caller's request, and none that begins later`() {
+  @Test func `lets the writes under way continue before a caller's request, and none that begins later`() {
     for index in 0..<4 { begin(index, [key]) }
     #expect(begun.value == [0, 1, 2, 3])
     var pass: SendingGate.Pass? = gate.pass(for: key)
@@ -50,7 +50,7 @@ import Testing
     #expect(gate.isIdle)
   }
 
-  @Test func `lets the next write begin once a request has given up`() {
+  @Test func `the gate between requests and writes lets the next write begin once a request has given up`() {
     begin(0, [key])
     var pass: SendingGate.Pass? = gate.pass(for: key)
     begin(1, [key])
@@ -61,7 +61,7 @@ import Testing
     #expect(gate.isIdle)
   }
 
-  @Test func `lets no later write overtake one that waits for a key of both`() {
+  @Test func `the gate lets no later write overtake a waiting one with a common key`() {
     var pass: SendingGate.Pass? = gate.pass(for: other)
     begin(0, [key, other])
     begin(1, [key])

@@ -12,7 +12,7 @@ import Testing
     Task(priority: priority) { [gate] in await gate.waitIgnoringCancellation() }
   }
 
-  @Test func `is cancelled when it begins, where that was asked before`() async {
+  @Test func `a flight's task is cancelled when it begins, where that was asked before`() async {
     let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.cancel()
@@ -23,7 +23,7 @@ import Testing
     await task.value
   }
 
-  @Test func `is cancelled once it runs`() async {
+  @Test func `a flight's task is cancelled once it runs`() async {
     let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.attach(task)
@@ -34,7 +34,7 @@ import Testing
     await task.value
   }
 
-  @Test func `is not cancelled any more once it is released`() async {
+  @Test func `a flight's task is not cancelled any more once it is released`() async {
     let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.attach(task)
@@ -45,7 +45,7 @@ import Testing
     await task.value
   }
 
-  @Test func `is not cancelled where it was released before it began`() async {
+  @Test func `a flight's task is not cancelled where it was released before it began`() async {
     let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.release()
@@ -56,7 +56,7 @@ import Testing
     await task.value
   }
 
-  @Test func `stays cancelled when it is released after that`() async {
+  @Test func `a flight's task stays cancelled when it is released after that`() async {
     let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.cancel()
@@ -67,21 +67,21 @@ import Testing
     await task.value
   }
 
-  @Test func `begins with the highest priority that was asked for`() {
+  @Test func `a flight's task begins with the highest priority that was requested`() {
     let flight = TaskHandle(priority: .low)
     flight.escalate(to: .high)
     flight.escalate(to: .medium)
     #expect(flight.priority == .high)
   }
 
-  @Test func `begins with the priority asked for where it had none`() {
+  @Test func `a flight's task begins with the priority requested where it had none`() {
     let flight = TaskHandle(priority: nil)
     #expect(flight.priority == nil)
     flight.escalate(to: .low)
     #expect(flight.priority == .low)
   }
 
-  @Test func `has no priority to begin with once it was cancelled`() {
+  @Test func `a flight's task has no priority to begin with once it was cancelled`() {
     let flight = TaskHandle(priority: .low)
     flight.cancel()
     flight.escalate(to: .high)
@@ -90,7 +90,7 @@ import Testing
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   @Test(arguments: [true, false])
-  func `is escalated while it runs, and where that was asked just before`(isAttachedFirst: Bool) async {
+  func `a flight's task is escalated while it runs, and where that was asked just before`(isAttachedFirst: Bool) async {
     let flight = TaskHandle(priority: .low)
     let priority = Mutex(TaskPriority.background)
     let task = Task(priority: .low) { [gate] in

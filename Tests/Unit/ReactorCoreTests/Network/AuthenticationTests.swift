@@ -18,7 +18,7 @@ import Testing
       middlewares: middlewares)
   }
 
-  @Test func `signs each request`() async throws {
+  @Test func `an authentication middleware signs each request`() async throws {
     transport.answer("/notes", with: .json("[]"))
     let backend = backend()
     for _ in 1...2 { _ = try await backend.send(request, body: nil) }
@@ -38,7 +38,7 @@ import Testing
     #expect(authenticator.refused == ["1"])
   }
 
-  @Test func `takes a second 401 for the answer`() async throws {
+  @Test func `an authentication middleware takes a second 401 for the answer`() async throws {
     transport.answer("/notes", with: .response(.unauthorized, body: Data("no".utf8)))
     let (response, body) = try await backend().send(request, body: nil)
     #expect(response.status == .unauthorized)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [403, 400, 407, 503])
-  func `takes any other status for the answer`(code: Int) async throws {
+  func `an authentication middleware takes any other status for the answer`(code: Int) async throws {
     transport.answer("/notes", with: .response(.init(code: code)))
     #expect(try await backend().send(request, body: nil).0.status.code == code)
     #expect(authenticator.refused.isEmpty)
@@ -79,7 +79,7 @@ import Testing
     ("http", "api.example.com"), ("https", "api.example.com:8443"), ("https", "example.com"),
     ("https", "api.example.com.evil.example"), ("https", "evil.example"), ("ftp", "api.example.com"),
   ])
-  func `signs no request to another origin, and takes its 401 for the answer`(
+  func `an authentication middleware signs no request to another origin, and takes its 401 for the answer`(
     scheme: String, authority: String
   ) async throws {
     transport.answer("/notes", with: .response(.unauthorized))
@@ -115,7 +115,7 @@ import Testing
   @Test(arguments: [
     "https://files.example/notes", "http://api.example.com/there", "https://api.example.com:8443/there",
   ])
-  func `takes the 401 of another origin for the answer`(location: String) async throws {
+  func `an authentication middleware takes the 401 of another origin for the answer`(location: String) async throws {
     let transport = ScriptedTransport { request, _ in
       request.authority == "api.example.com" && request.scheme == "https"
         ? .response(.found, fields: [.location: location]) : .response(.unauthorized)
@@ -128,7 +128,7 @@ import Testing
     #expect(authenticator.refused.isEmpty)
   }
 
-  @Test func `refreshes for a 401 of its own origin after a redirect`() async throws {
+  @Test func `a 401 of the middleware's own origin after a redirect starts a refresh`() async throws {
     transport.answer("/notes", with: .response(.found, fields: [.location: "/there"]))
     transport.answer("/there", with: .response(.unauthorized), .json("[]"))
     let backend = Backend(
@@ -152,7 +152,7 @@ import Testing
     #expect(authenticator.refused.isEmpty)
   }
 
-  /// Signs in a field of its own and in the query, and changes all that it can.
+  /// Signs in a separate field and in the query, and changes all that it can.
   private struct Digest: Authenticator {
     func sign(_ request: inout HTTPRequest, body: Data?, with key: String) throws {
       let name = try #require(HTTPField.Name("X-Signature"))
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func `passes on unsigned what its own refresh sends`() async throws {
+  @Test func `an authentication middleware passes on unsigned what its own refresh sends`() async throws {
     transport.answer("/notes", with: .response(.unauthorized), .json("[]"))
     transport.answer("/token", with: .response(body: Data("2".utf8)))
     let authenticator = Entangled()
@@ -273,7 +273,7 @@ extension ReactorError {
     #expect(stored.head.variant?.matches([:]) == true)
   }
 
-  @Test func `signs each attempt of a retry anew`() async throws {
+  @Test func `a signed-in layer signs each attempt of a retry again`() async throws {
     transport.answer(
       "/v1/note", with: .response(.serviceUnavailable, fields: [.retryAfter: "5"]), .response(.unauthorized),
       .json(Note(1, "one").json))
@@ -287,7 +287,7 @@ extension ReactorError {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `retries a refresh that found no connection`() async throws {
+  @Test func `a signed-in layer retries a refresh that found no connection`() async throws {
     transport.answer("/v1/note", with: .response(.unauthorized), .response(.unauthorized), .json(Note(1, "one").json))
     authenticator.fail(with: ReactorError.noConnectivity)
     let notes = layer(retry: RetryPolicy()).reactor(Note.self)
@@ -348,7 +348,7 @@ extension ReactorError {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `goes on with its credential after all is removed`() async throws {
+  @Test func `a signed-in layer continues with its credential after all is removed`() async throws {
     transport.answer("/v1/note", with: .json(Note(1, "one").json))
     let layer = layer()
     _ = try await layer.reactor(Note.self).fetch("note")
@@ -367,7 +367,7 @@ extension ReactorError {
     func signOut() { session.change { $0 = nil } }
   }
 
-  @Test func `has every middleware of its own forget the user`() async throws {
+  @Test func `a sign-out makes every middleware of the layer forget the user`() async throws {
     let cookies = Cookies()
     let backend = Backend(baseURL: Bench.url, transport: transport, middlewares: [cookies])
     try await ModelLayer(backend: backend).signOut()

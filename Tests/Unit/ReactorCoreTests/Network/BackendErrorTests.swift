@@ -92,7 +92,7 @@ import Testing
     ("words with a URL", .network(Worded(url: url))),
   ]
 
-  @Test(arguments: errors.indices) func `hold no secret, however they are asked for`(index: Int) {
+  @Test(arguments: errors.indices) func `an error's words hold no secret, however they are requested`(index: Int) {
     let (name, error) = Self.errors[index]
     var dumped = ""
     dump(error, to: &dumped)
@@ -117,7 +117,7 @@ import Testing
     #expect("\(ReactorError.network(Worded(words: words)))" == "the request failed: \(told)")
   }
 
-  @Test func `say what is needed to act`() {
+  @Test func `an error's words say what is needed to act`() {
     #expect(
       "\(ReactorError.server(Self.response, body: Data(count: 6)))"
         == "the server answered 401 with 6 bytes; sign in, or check the credential")
@@ -157,7 +157,7 @@ import Testing
       ),
       (.json("{}"), "the response cannot be read: expected a member id at id, line 1, column 1 (byte 0): {}"),
     ] as [(ScriptedTransport.Answer, String)])
-  func `name the method, the host and the path, and never the query`(
+  func `an error's words name the method, the host and the path, and never the query`(
     _ answer: ScriptedTransport.Answer, _ words: String
   ) async throws {
     let bench = Bench()
@@ -174,7 +174,7 @@ import Testing
     #expect(bench.log.events.allSatisfy { !"\($0)".contains("SECRET") })
   }
 
-  @Test func `keep what they carry`() async throws {
+  @Test func `an error's words keep what they carry`() async throws {
     let bench = Bench()
     let cause = URLError(.cannotConnectToHost, userInfo: ["own": 7])
     bench.transport.answer("/v1/notes", with: .failure(cause), .failure(Foreign()), .failure(Foreign()))
@@ -187,7 +187,7 @@ import Testing
     #expect("\(other)" == "the request failed: Foreign")
   }
 
-  @Test func `show a JSON value as JSON`() {
+  @Test func `an error's words show a JSON value as JSON`() {
     struct Odd: Error, CustomStringConvertible {
       let json: JSONValue
       var description: String { "cannot use \(json)" }

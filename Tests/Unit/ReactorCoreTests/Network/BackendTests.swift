@@ -44,7 +44,7 @@ import Testing
     #expect(response.headerFields[values: .via] == ["inner", "outer"])
   }
 
-  @Test func `are not needed`() async throws {
+  @Test func `a backend's middlewares are not needed`() async throws {
     let (response, body) = try await send(body: Data("hello".utf8))
     #expect(response.status == .ok)
     #expect(body == Data("[]".utf8))
@@ -52,7 +52,7 @@ import Testing
     #expect(transport.requests.first?.body == Data("hello".utf8))
   }
 
-  @Test func `may answer by themselves`() async throws {
+  @Test func `a backend's middlewares may answer by themselves`() async throws {
     let (response, body) = try await send(
       through: Handler { _, _, _ in (HTTPResponse(status: .gone), Data("own".utf8)) }, Mark(name: "inner"))
     #expect(response.status == .gone)
@@ -60,7 +60,7 @@ import Testing
     #expect(transport.requestCount == 0)
   }
 
-  @Test func `may call the rest twice`() async throws {
+  @Test func `a backend's middlewares may call the rest twice`() async throws {
     transport.answer("/notes", with: .response(.serviceUnavailable), .json("[1]"))
     let retry = Handler { request, body, next in
       let first = try await next(request, body)
@@ -72,12 +72,12 @@ import Testing
     #expect(transport.requests.map { $0.request.headerFields[values: .via] } == [["inner"], ["inner"]])
   }
 
-  @Test func `may change the body`() async throws {
+  @Test func `a backend's middlewares may change the body`() async throws {
     _ = try await send(through: Handler { request, _, next in try await next(request, Data("new".utf8)) })
     #expect(transport.requests.first?.body == Data("new".utf8))
   }
 
-  @Test func `pass on what is thrown, as it is`() async throws {
+  @Test func `a backend's middlewares pass on what is thrown, as it is`() async throws {
     struct Refused: Error {}
     await #expect(throws: Refused.self) {
       try await send(through: Mark(name: "outer"), Handler { _, _, _ in throw Refused() })
@@ -86,7 +86,7 @@ import Testing
     await #expect(throws: URLError.self) { try await send(through: Mark(name: "outer")) }
   }
 
-  @Test func `let the transport's progress through`() async throws {
+  @Test func `a backend's middlewares let the transport's progress through`() async throws {
     let received = Mutex<[Int64]>([])
     _ = try await Backend(baseURL: Bench.url, transport: transport, middlewares: [Mark(name: "outer")])
       .send(request, body: nil) { progress in received.withLock { $0.append(progress.received) } }
@@ -99,7 +99,7 @@ import Testing
 
   private func name(_ name: String) throws -> HTTPField.Name { try #require(HTTPField.Name(name)) }
 
-  @Test func `is absolute, with the resource's method and fields`() throws {
+  @Test func `a backend's request is absolute, with the resource's method and fields`() throws {
     var resource = Resource("notes", method: .put, query: ["page": "2"])
     resource.headers[.acceptLanguage] = "de"
     let request = try backend.request(for: resource)
@@ -114,7 +114,7 @@ import Testing
     #expect(try backend.request(for: text).headerFields[values: .accept] == ["text/plain"])
   }
 
-  @Test func `carries the idempotency key where there is one`() throws {
+  @Test func `a backend's request carries the idempotency key where there is one`() throws {
     var resource = Resource("notes", method: .post)
     #expect(try backend.request(for: resource).headerFields[name("Idempotency-Key")] == nil)
     resource.idempotencyKey = "4711"
@@ -124,14 +124,14 @@ import Testing
   }
 
   @Test(arguments: ["a\nb", "a\r\nX-Injected: 1", "a\0b"])
-  func `is not made with an idempotency key that no field can hold`(key: String) {
+  func `a backend's request is not made with an idempotency key that no field can hold`(key: String) {
     var resource = Resource("notes", method: .post)
     resource.idempotencyKey = key
     expectInvalid(resource, "idempotency key")
   }
 
   @Test(arguments: ["Content-Length", "Transfer-Encoding", "Connection", "TE", "Trailer", "Upgrade", "Host", "hOST"])
-  func `is not made with a field that the transport sets`(field: String) throws {
+  func `a backend's request is not made with a field that the transport sets`(field: String) throws {
     var resource: Resource = "notes"
     resource.headers[try name(field)] = "1"
     expectInvalid(resource, field)
@@ -140,7 +140,7 @@ import Testing
   @Test(arguments: [
     "https://evil.example.com/notes", "//evil.example.com", "../admin", "a/../../admin", "%2e%2e/admin",
   ])
-  func `is not made for a path that is not below the base URL`(path: String) {
+  func `a backend's request is not made for a path that is not below the base URL`(path: String) {
     expectInvalid(Resource(path), "base URL")
   }
 

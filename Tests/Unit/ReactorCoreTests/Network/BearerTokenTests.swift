@@ -55,7 +55,7 @@ import Testing
 
   private func sent(_ server: MockServer) -> [String] { server.requests.map { $0["Authorization"] ?? "-" } }
 
-  @Test func `that never changes signs each request, and is trimmed`() async throws {
+  @Test func `a bearer token that never changes signs each request, and is trimmed`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `that never changes goes to its origin alone`() async throws {
+  @Test func `a constant token goes only to its origin`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { other async throws in
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `that never changes is replaced by a sign-in, also for a request under way`() async throws {
+  @Test func `a bearer token that never changes is replaced by a sign-in, also for a request under way`() async throws {
     let gate = Gate()
     try await MockServer.run { request in
       request["Authorization"] == "Bearer 2" ? Self.note : .status(401).held(at: gate)
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func `is refreshed after a 401, and the request sent once more`() async throws {
+  @Test func `a bearer token is refreshed after a 401, and the request sent once more`() async throws {
     try await MockServer.run { request in
       request["Authorization"] == "Bearer 2" ? Self.note : .status(401)
     } body: { server async throws in
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `is refreshed a minute before it expires, once for all who ask`() async throws {
+  @Test func `a bearer token is refreshed a minute before it expires, once for all who ask`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `that lives for less than the margin is not refreshed before each request`() async throws {
+  @Test func `a bearer token that lives for less than the margin is not refreshed before each request`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func `that seems to have expired when it comes is used until a 401`() async throws {
+  @Test func `a bearer token that seems to have expired when it comes is used until a 401`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -215,7 +215,7 @@ import Testing
     .server(HTTPResponse(status: .init(code: 520)), body: Data()), .cancelled,
     .network(TransportError.notSecure("no TLS")),
   ])
-  func `that cannot be refreshed for the network or the server signs nobody out`(failure: ReactorError) async throws {
+  func `a failed refresh by network or server signs no user out`(failure: ReactorError) async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -231,7 +231,7 @@ import Testing
     }
   }
 
-  @Test func `is refreshed again by a retry, where the server of tokens was gone`() async throws {
+  @Test func `a bearer token is refreshed again by a retry, where the server of tokens was gone`() async throws {
     let tick = Tick()
     try await MockServer.run { _ in
       tick.next() < 3 ? .status(503, headers: [.retryAfter: "0"]) : .json(#"{"access": "2"}"#)
@@ -256,7 +256,7 @@ import Testing
     }
   }
 
-  @Test func `that the server of tokens refuses asks for a sign-in, and names the request`() async throws {
+  @Test func `that the server of tokens refuses requests a sign-in, and names the request`() async throws {
     try await MockServer.run { _ in
       .json(#"{"error": "invalid_grant"}"#, status: 400)
     } body: { accounts async throws in
@@ -277,7 +277,7 @@ import Testing
     }
   }
 
-  @Test func `shows nothing of a response of its refresh that cannot be read`() async throws {
+  @Test func `a bearer token shows nothing of a response of its refresh that cannot be read`() async throws {
     try await MockServer.run { _ in
       .json(#"{"access": 1, "refresh": "s3cret"}"#)
     } body: { accounts async throws in
@@ -294,7 +294,7 @@ import Testing
     }
   }
 
-  @Test func `shows neither token in its description`() throws {
+  @Test func `a bearer token shows neither token in its description`() throws {
     let credential = BearerToken.Credential("s3cret", refreshToken: "s3cret", goodUntil: Date())
     var text = "\(credential)" + String(reflecting: credential)
     dump(credential, to: &text)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorCore
 
-/// The state machine alone: what it returns for what has happened.
+/// Only the state machine: what it returns for each event.
 @Suite struct `The refresh of a credential` {
   private typealias Machine = CredentialRefresh<String>
 
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func `begins with the first that is refused, and the others wait for it`() {
+  @Test func `the refresh of a credential begins with the first that is refused, and the others wait for it`() {
     var machine = Machine("a")
     #expect(machine.look.usable?.credential == "a")
     #expect(text(machine.wait(1, refused: 0)) == ["refresh 1 of a"])
@@ -30,7 +30,7 @@ import Testing
     #expect(machine.look.usable?.credential == "b")
   }
 
-  @Test func `fails all who wait, and leaves the credential as it was`() {
+  @Test func `the refresh of a credential fails all who wait, and leaves the credential as it was`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.wait(2, refused: 0)
@@ -52,7 +52,7 @@ import Testing
     #expect(text(machine.wait(5, refused: look.version, failed: look.failed)) == ["resume [5] with b"])
   }
 
-  @Test func `ends with a sign-out, and what it brings is dropped`() {
+  @Test func `the refresh of a credential ends with a sign-out, and what it brings is dropped`() {
     var machine = Machine("a")
     let held = machine.look.usable
     _ = machine.wait(1, refused: 0)
@@ -70,7 +70,7 @@ import Testing
     #expect(text(machine.wait(4, refused: machine.look.version)) == ["refresh 5 of c"])
   }
 
-  @Test func `ends with a sign-in, whose credential those who wait go on with`() {
+  @Test func `a sign-in ends the refresh, and its credential serves the waiting requests`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     #expect(text(machine.signIn("b")) == ["cancel", "resume [1] with b"])
@@ -78,7 +78,7 @@ import Testing
     #expect(machine.look.usable?.credential == "b")
   }
 
-  @Test func `is not needed for one that was refused with an older credential`() {
+  @Test func `a request that was refused with an older credential needs no refresh`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.ended(.success("b"), of: 1)
@@ -88,7 +88,7 @@ import Testing
     #expect(text(machine.wait(5, refused: 0)) == [])
   }
 
-  @Test func `begins again for one that came to wait when the last had gone`() {
+  @Test func `a refresh begins again for a request that arrived after the last waiter left`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     // The view of a request that begins meanwhile.
@@ -98,7 +98,7 @@ import Testing
     #expect(text(machine.wait(2, refused: look.version, failed: look.failed)) == ["refresh 2 of a"])
   }
 
-  @Test func `goes on while somebody waits, and is cancelled with the last`() {
+  @Test func `the refresh of a credential continues while somebody waits, and is cancelled with the last`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.wait(2, refused: 0)
@@ -109,7 +109,7 @@ import Testing
     #expect(machine.look.usable?.credential == "a")
   }
 
-  @Test func `that was cancelled and succeeds all the same is used`() {
+  @Test func `the refresh of a credential that was cancelled and succeeds all the same is used`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.leave(1)
@@ -117,7 +117,7 @@ import Testing
     #expect(machine.look.usable?.credential == "b")
   }
 
-  @Test func `that was cancelled and succeeds while another is under way ends that one`() {
+  @Test func `the refresh of a credential that was cancelled and succeeds while another is under way ends that one`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.leave(1)
@@ -127,7 +127,7 @@ import Testing
     #expect(machine.look.usable?.credential == "b")
   }
 
-  @Test func `that comes after a later one is dropped`() {
+  @Test func `the refresh of a credential that comes after a later one is dropped`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.leave(1)
@@ -137,7 +137,7 @@ import Testing
     #expect(machine.look.usable?.credential == "c")
   }
 
-  @Test func `that was cancelled and fails does not fail those who wait for another`() {
+  @Test func `a cancelled refresh that fails does not fail the waiters of another`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.leave(1)

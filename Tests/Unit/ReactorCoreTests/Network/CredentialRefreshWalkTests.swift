@@ -4,8 +4,8 @@ import Testing
 
 @testable import ReactorCore
 
-/// Random walks through the state machine: whatever happens in whatever order, nobody waits for
-/// ever, nobody is resumed twice, and what was signed out is never used again.
+/// Random walks through the state machine: in any order of events, no request waits for ever, none
+/// is resumed twice, and a signed-out credential is never used again.
 @Suite struct `Any walk of a credential's refresh` {
   private typealias Machine = CredentialRefresh<Int>
 
@@ -14,7 +14,7 @@ import Testing
     /// A request that has looked, and has not been refused yet.
     var requests: [Machine.Look] = []
     var waiting: Set<Machine.WaiterID> = []
-    /// Refreshes that still run, by number; one that is cancelled may go on.
+    /// Refreshes that still run, by number. A cancelled refresh may continue.
     var running: [UInt64] = []
     var current: UInt64?
     var isSignedOut = false

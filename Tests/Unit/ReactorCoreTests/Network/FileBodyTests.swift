@@ -4,7 +4,7 @@ import ReactorCore
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A file as a body` {
-  @Test func `has the bytes of the file, and leaves the rest of the resource`() throws {
+  @Test func `a file as a body has the bytes of the file, and leaves the rest of the resource`() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "body-\(UUID().uuidString)")
     try Data("hello".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
@@ -15,7 +15,7 @@ import Testing
     #expect(sent.path == "a" && sent.method == .put && sent.query == resource.query)
   }
 
-  @Test func `that is not there is an invalid resource`() {
+  @Test func `a file as a body that is not there is an invalid resource`() {
     #expect {
       try Resource("a").body(contentsOf: URL(filePath: "/nowhere/at/all"))
     } throws: { error in

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func `is authentication, user agent, one's own, logging`() async throws {
+  @Test func `a backend's order of middlewares is authentication, user agent, one's own, logging`() async throws {
     let seen = Shared<[String]>([])
     let transport = ScriptedTransport { _, _ in
       seen.change { $0.append("transport") }
@@ -51,12 +51,12 @@ import Testing
     return transport.requests.last?.request.headerFields[values: .userAgent] ?? []
   }
 
-  @Test func `names the program where the request does not`() async throws {
+  @Test func `a user agent middleware names the program where the request does not`() async throws {
     #expect(try await sent("Newsroom/1.0") == ["Newsroom/1.0"])
     #expect(try await sent("Newsroom/1.0", [.userAgent: "Own/2"]) == ["Own/2"])
   }
 
-  @Test func `cannot add a field`() async throws {
+  @Test func `a user agent middleware cannot add a field`() async throws {
     #expect(try await sent("a\r\nX-Injected: 1") == ["a  X-Injected: 1"])
   }
 }
@@ -75,7 +75,7 @@ import Testing
     _ = try await Backend(baseURL: Bench.url, transport: transport, logging: logging).send(request, body: body)
   }
 
-  @Test func `tells method, URL, status, bytes and duration`() async throws {
+  @Test func `a logging middleware tells method, URL, status, bytes and duration`() async throws {
     let gate = Gate()
     transport.answer("/notes", with: .response(.created, body: Data("12345".utf8)).held(at: gate))
     let sending = Task { try await send("/notes", body: Data("123".utf8)) }
@@ -96,7 +96,7 @@ import Testing
     ("/notes?s3cret%20s3cret=1&after=1234567890&", "?…&after=…&…"), ("/notes?Page%5BNumber%5D=7", "?Page[Number]=7"),
     ("/notes?c2VjcmV0MQ==", "?…"), ("/notes?c2VjcmV0MTI=&page=1", "?…&page=1"),
   ])
-  func `tells the names of a query and the numbers of its pages, and neither a field nor a body`(
+  func `a logging middleware tells the names of a query and the numbers of its pages, and neither a field nor a body`(
     path: String, query: String
   ) async throws {
     transport.answer(path, with: .json(#"{"password":"s3cret"}"#, fields: [.setCookie: "s3cret"]))

@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorCore
 
 @Suite struct `Refreshes after a reconnection` {
-  @Test func `come at most once in ten seconds, and none is lost`() {
+  @Test func `refreshes come at most once in ten seconds, and none is lost`() {
     var throttle = ReconnectionThrottle()
     func change(_ isReachable: Bool, _ seconds: Int) -> ReconnectionThrottle.Action {
       throttle.changed(isReachable: isReachable, at: .seconds(seconds))

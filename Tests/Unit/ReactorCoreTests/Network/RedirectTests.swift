@@ -12,8 +12,7 @@ import Testing
       ("https://a.example/", "https://b.a.example/", false), ("https://a.example/", "//a.example/x", true),
       ("https://a.example/", "https://user:pw@a.example/", true), ("http://[::1]:80/", "http://[::1]/", true),
     ])
-  func `credentials go on where scheme, host and port are the same`(from: String, location: String, isSame: Bool) throws
-  {
+  func `credentials continue to the same scheme, host and port`(from: String, location: String, isSame: Bool) throws {
     let url = try #require(URL(string: from))
     let request = HTTPRequest(method: .get, url: url, headerFields: [.authorization: "t"])
     var response = HTTPResponse(status: .found)
@@ -24,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete], [301, 302, 303, 307, 308])
-  func `a write stays with its origin, and a read goes on`(method: HTTPRequest.Method, status: Int) throws {
+  func `a write stays with its origin, and a read continues`(method: HTTPRequest.Method, status: Int) throws {
     let url = try #require(URL(string: "https://a.example/"))
     let request = HTTPRequest(method: method, url: url)
     func next(_ location: String) -> Redirect? {
@@ -63,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [.ifRange, .ifMatch, .ifNoneMatch, .ifUnmodifiedSince, .ifModifiedSince] as [HTTPField.Name])
-  func `a part that was asked for on a condition becomes the whole`(condition: HTTPField.Name) throws {
+  func `a part that was requested on a condition becomes the whole`(condition: HTTPField.Name) throws {
     let url = try #require(URL(string: "https://a.example/"))
     let request = HTTPRequest(method: .get, url: url, headerFields: [.range: "bytes=5-", condition: "\"1\""])
     let response = HTTPResponse(status: .found, headerFields: [.location: "/x"])
@@ -88,7 +87,7 @@ private struct Redirecting: Transport {
   }
 }
 
-/// Sends a request of its own before and after the one that it is given.
+/// Sends its own requests before and after the given one.
 private struct Asking: TransportMiddleware {
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
     var other = request
@@ -111,18 +110,18 @@ private struct Asking: TransportMiddleware {
     return trail.redirects.map(\.status.code)
   }
 
-  @Test func `are told in their order`() async throws {
+  @Test func `the redirects that led to an answer are told in their order`() async throws {
     #expect(try await statuses("/") == [302, 307])
     #expect(try await statuses("/c") == [])
     #expect(try await statuses("/loop") == Array(repeating: 302, count: 6))
   }
 
-  @Test func `are those of the request alone, whatever its middlewares ask for`() async throws {
+  @Test func `the trail has only the request's own redirects, whatever its middlewares send`() async throws {
     #expect(try await statuses("/c", [Asking()]) == [])
     #expect(try await statuses("/b", [Asking()]) == [307])
   }
 
-  @Test func `are those of each time that it was sent`() async throws {
+  @Test func `the redirects that led to an answer are those of each time that it was sent`() async throws {
     struct Twice: TransportMiddleware {
       func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
         _ = try await next(request, body)

@@ -7,7 +7,7 @@ import Testing
     try await RedirectScenario(URLSessionTransport()).expectShortestFreshness()
   }
 
-  @Test func `is asked for without the validators of another URL`() async throws {
+  @Test func `is requested without the validators of another URL`() async throws {
     try await RedirectScenario(URLSessionTransport()).expectNoValidatorsElsewhere()
   }
 

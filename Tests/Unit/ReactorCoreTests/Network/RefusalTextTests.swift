@@ -17,20 +17,20 @@ import Testing
     (#"{"error": "invalid_token", "error_description": "The token has expired"}"#, "The token has expired"),
     (#"{"error": "invalid_token"}"#, "invalid_token"), (#"{"error": {"code": 401, "message": "No."}}"#, "No."),
   ])
-  func `are a problem's, an OAuth server's, or a message`(body: String, words: String) {
+  func `the words of a refusal are a problem's, an OAuth server's, or a message`(body: String, words: String) {
     #expect(text(body) == words && text(body, 403) == words)
   }
 
   @Test(arguments: ["", "null", "[1]", "no", "{}", #"{"message": 1}"#, #"{"message": ""}"#, "<html>s3cret</html>"])
-  func `are none where the body has none`(body: String) {
+  func `an empty body has no words`(body: String) {
     #expect(text(body) == "")
   }
 
-  @Test func `are not shown of other answers`() {
+  @Test func `the words of a refusal are not shown of other answers`() {
     for status in [400, 404, 409, 422, 429, 500, 503] { #expect(text(#"{"message": "s3cret"}"#, status) == "") }
   }
 
-  @Test func `leave out what may be a token, an address or a query`() {
+  @Test func `the words of a refusal leave out what may be a token, an address or a query`() {
     let token = String(repeating: "x", count: 20)
     #expect(
       text(#"{"message": "\#(token) of ada@a.example for https://a.example/b?c=d\nis bad"}"#) == "… of … for … is bad")

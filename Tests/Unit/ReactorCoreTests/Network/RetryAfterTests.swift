@@ -15,36 +15,36 @@ import Testing
   }
 
   @Test(arguments: [("0", Duration.zero), ("120", .seconds(120)), ("007", .seconds(7)), (" 5 ", .seconds(5))])
-  func `is a number of seconds`(field: String, expected: Duration) {
+  func `the field Retry-After is a number of seconds`(field: String, expected: Duration) {
     #expect(delay(field) == expected)
   }
 
-  @Test func `is longer than anything where the number is too large`() {
+  @Test func `the field Retry-After is longer than anything where the number is too large`() {
     #expect(delay("9223372036854775808") == .never)
   }
 
   @Test(arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
-  func `is a date in any of the three forms`(field: String) {
+  func `the field Retry-After is a date in any of the three forms`(field: String) {
     #expect(delay(field) == .seconds(37))
   }
 
   @Test(arguments: ["Sun, 06 Nov 1994 08:48:37 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"])
-  func `is nothing to wait for where the date has passed`(field: String) {
+  func `the field Retry-After is nothing to wait for where the date has passed`(field: String) {
     #expect(delay(field) == .zero)
   }
 
-  @Test func `takes a leap second for the one before it`() {
+  @Test func `the field Retry-After takes a leap second for the one before it`() {
     #expect(HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT", now: now)?.timeIntervalSince1970 == 1_483_228_800)
   }
 
   /// The year with two digits, what is understood in 1994.
   @Test(arguments: [("94", 1994), ("00", 2000), ("44", 2044), ("45", 1945), ("95", 1995), ("99", 1999)])
-  func `has years of two digits in the reader's century`(digits: String, year: Int) throws {
+  func `the field Retry-After has years of two digits in the reader's century`(digits: String, year: Int) throws {
     let date = try #require(HTTPDate.parse("Monday, 01-Jan-\(digits) 00:00:00 GMT", now: now))
     #expect(HTTPDate.parse("Mon, 01 Jan \(year) 00:00:00 GMT", now: now) == date)
   }
 
-  @Test func `has years of two digits not more than fifty years ahead`() throws {
+  @Test func `the field Retry-After has years of two digits not more than fifty years ahead`() throws {
     let millennium = Date(timeIntervalSince1970: 946_684_800)
     let date = try #require(HTTPDate.parse("Friday, 01-Jan-51 00:00:00 GMT", now: millennium))
     #expect(HTTPDate.parse("Sun, 01 Jan 1951 00:00:00 GMT", now: now) == date)
@@ -56,11 +56,11 @@ import Testing
     "06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "Sun Nov 6 08:49:37 1994", "1994-11-06T08:49:37Z",
     "Sun, ٠٦ Nov 1994 08:49:37 GMT",
   ])
-  func `is ignored where it is neither`(field: String) {
+  func `the field Retry-After is ignored where it is neither`(field: String) {
     #expect(delay(field) == nil)
   }
 
-  @Test func `counts by its first value that is one`() {
+  @Test func `the field Retry-After counts by its first value that is one`() {
     #expect(delay() == nil)
     #expect(delay("soon", "7", "9") == .seconds(7))
   }

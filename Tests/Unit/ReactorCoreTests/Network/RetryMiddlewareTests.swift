@@ -30,7 +30,7 @@ import Testing
     try await reachability.waitUntilNobodyListens()
   }
 
-  @Test func `sends the request again when the wait is over, and not before`() async throws {
+  @Test func `a retry middleware sends the request again when the wait is over, and not before`() async throws {
     transport.answer("/notes", with: busy(5), busy(7), .json("[]"))
     let backend = backend()
     let answer = Task { try await backend.send(request, body: Data("?".utf8)) }
@@ -48,7 +48,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `gives the last answer as it is`() async throws {
+  @Test func `a retry middleware gives the last answer as it is`() async throws {
     transport.answer("/notes", with: busy(0), .response(.badGateway, body: Data("sorry".utf8)))
     let (response, body) = try await backend(RetryPolicy(firstDelay: .zero)).send(request, body: nil)
     #expect(response.status == .badGateway)
@@ -57,7 +57,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `throws the last error as it is`() async throws {
+  @Test func `a retry middleware throws the last error as it is`() async throws {
     transport.answer("/notes", with: busy(0), .failure(URLError(.cannotConnectToHost)), .failure(Broken()))
     await #expect(throws: Broken.self) {
       try await backend(RetryPolicy(attempts: 9, firstDelay: .zero)).send(request, body: nil)
@@ -73,7 +73,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `draws its waits from the seed`() async throws {
+  @Test func `a retry middleware draws its waits from the seed`() async throws {
     transport.answer("/notes", with: .response(.serviceUnavailable))
     var policy = RetryPolicy(attempts: 4, firstDelay: .seconds(1))
     policy.seed = 7
@@ -97,7 +97,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `ends at once when it is cancelled while it waits`() async throws {
+  @Test func `a retry middleware ends at once when it is cancelled while it waits`() async throws {
     transport.answer("/notes", with: busy(5))
     let backend = backend()
     let answer = Task { try await backend.send(request, body: nil) }
@@ -108,7 +108,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `does not send again what was cancelled while it was sent`() async throws {
+  @Test func `a retry middleware does not send again what was cancelled while it was sent`() async throws {
     let gate = Gate()
     transport.answer("/notes", with: busy(0).held(at: gate, ignoresCancellation: true))
     let backend = backend(RetryPolicy(firstDelay: .zero))
@@ -121,7 +121,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `waits for connectivity when the retry is due, and goes on when it is back`() async throws {
+  @Test func `waits for connectivity when the retry is due, and continues when it is back`() async throws {
     transport.answer("/notes", with: busy(5), .json("[]"))
     let backend = backend()
     let answer = Task { try await backend.send(request, body: nil) }
@@ -137,7 +137,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `gives the last answer when connectivity does not come back in time`() async throws {
+  @Test func `a retry middleware gives the last answer when connectivity does not come back in time`() async throws {
     transport.answer("/notes", with: busy(5))
     let backend = backend()
     let answer = Task { try await backend.send(request, body: nil) }
@@ -151,7 +151,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `ends at once when it is cancelled while it waits for connectivity`() async throws {
+  @Test func `a retry middleware ends at once when it is cancelled while it waits for connectivity`() async throws {
     transport.answer("/notes", with: .failure(URLError(.networkConnectionLost)))
     reachability.set(false)
     let backend = backend(RetryPolicy(firstDelay: .zero))
@@ -162,7 +162,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `fails at once where nothing will tell of connectivity`() async throws {
+  @Test func `a retry middleware fails at once where nothing will tell of connectivity`() async throws {
     transport.answer("/notes", with: .failure(URLError(.networkConnectionLost)))
     let retry = RetryMiddleware(
       RetryPolicy(firstDelay: .zero), clock: clock, now: clock.wallClock, reachability: .never)
@@ -172,7 +172,7 @@ import Testing
   }
 
   @Test(arguments: ["localhost:8080", "127.0.0.1", "[::1]"])
-  func `does not ask about connectivity for a loopback host`(authority: String) async throws {
+  func `a retry middleware does not ask about connectivity for a loopback host`(authority: String) async throws {
     transport.answer("/notes", with: busy(0), .json("[]"))
     reachability.set(false)
     var request = request

@@ -110,7 +110,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
     ]
 
   @Test(arguments: statuses + errors + methods)
-  func `retries what may pass, where a second request does no harm`(row: RetryRow) {
+  func `a retry policy retries what may pass, where a second request does no harm`(row: RetryRow) {
     #expect(decision(row) == (row.isRetried ? .retry(after: .zero) : .giveUp))
   }
 
@@ -118,17 +118,17 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
     (attempts: 3, attempt: 1, isRetried: true), (3, 2, true), (3, 3, false), (3, 4, false), (1, 1, false),
     (0, 1, false), (-1, 1, false), (.min, 1, false), (.max, 1_000_000, true),
   ])
-  func `counts attempts, the first included`(attempts: Int, attempt: Int, isRetried: Bool) {
+  func `a retry policy counts attempts, the first included`(attempts: Int, attempt: Int, isRetried: Bool) {
     #expect(
       (decision(Self.unavailable, by: RetryPolicy(attempts: attempts), after: attempt) != .giveUp) == isRetried)
   }
 
-  @Test func `makes two more attempts by default, and none where it is never`() {
+  @Test func `a retry policy makes two more attempts by default, and none where it is never`() {
     #expect(RetryPolicy().attempts == 3)
     #expect(decision(Self.unavailable, by: .never) == .giveUp)
   }
 
-  @Test func `waits up to a ceiling that doubles, up to a cap`() {
+  @Test func `a retry policy waits up to a ceiling that doubles, up to a cap`() {
     let policy = RetryPolicy(attempts: .max)
     let ceilings = (1...8).map { decision(Self.unavailable, by: policy, after: $0, random: 1) }
     #expect(ceilings == [0.5, 1, 2, 4, 8, 16, 20, 20].map { .retry(after: .seconds($0)) })
@@ -136,7 +136,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
   }
 
   @Test(arguments: [0, 0.25, 0.5, 1])
-  func `waits anything from nothing to the ceiling`(random: Double) {
+  func `a retry policy waits anything from nothing to the ceiling`(random: Double) {
     #expect(
       decision(Self.unavailable, by: RetryPolicy(firstDelay: .seconds(4)), random: random)
         == .retry(after: .seconds(4 * random)))
@@ -154,7 +154,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
     (.milliseconds(1), .infinity, .seconds(9), [0.001, 1]),
     (.never, 2, .never, [86_400, 86_400]),
   ])
-  func `takes settings that make no sense for the nearest that do`(
+  func `a retry policy takes settings that make no sense for the nearest that do`(
     first: Duration, multiplier: Double, longest: Duration, waits: [Double]
   ) {
     var policy = RetryPolicy(firstDelay: first)
@@ -176,13 +176,13 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
     ("Wed, 31 Dec 2025 23:00:00 GMT", .retry(after: .milliseconds(250))),
     ("soon", .retry(after: .milliseconds(250))),
   ])
-  func `waits for what the server asks, gives up beyond the cap, and ignores garbage`(
+  func `a retry policy waits for what the server asks, gives up beyond the cap, and ignores garbage`(
     field: String, decision expected: RetryDecision
   ) {
     #expect(decision(Self.unavailable(retryAfter: field), random: 0.5) == expected)
   }
 
-  @Test func `does not count what the server asks before the last attempt`() {
+  @Test func `a retry policy does not count what the server asks before the last attempt`() {
     #expect(decision(Self.unavailable(retryAfter: "1"), after: 3) == .giveUp)
   }
 }

@@ -23,7 +23,7 @@ import Testing
 
   let system = System()
 
-  @Test func `knows the first report at once, then the latest`() {
+  @Test func `a monitor of reachability knows the first report at once, then the latest`() {
     let monitor = SystemReachabilityMonitor(source: system.source)
     #expect(!monitor.isReachable)
     system.say(true)
@@ -54,7 +54,7 @@ import Testing
     #expect(read.count <= 3)
   }
 
-  @Test func `forgets a stream that was let go`() {
+  @Test func `a monitor of reachability forgets a stream that was let go`() {
     let monitor = SystemReachabilityMonitor(source: system.source)
     _ = monitor.changes
     #expect(monitor.openStreams == 0)
@@ -71,19 +71,19 @@ import Testing
     #expect(system.timesStopped == 1)
   }
 
-  @Test func `ends with its owner`() {
+  @Test func `a monitor of reachability ends with its owner`() {
     var monitor: SystemReachabilityMonitor? = SystemReachabilityMonitor(source: system.source)
     #expect(monitor?.isReachable == false)
     monitor = nil
     #expect(system.timesStopped == 1)
   }
 
-  @Test func `is one for all of the process`() {
+  @Test func `a monitor of reachability is one for all of the process`() {
     let (first, second) = (SystemReachability(), SystemReachability())
     #expect(first.started() === second.started())
   }
 
-  @Test func `answers on this machine, and its stream begins with the same`() async {
+  @Test func `a monitor of reachability answers on this machine, and its stream begins with the same`() async {
     let reachability = SystemReachability()
     var iterator = reachability.changes.makeAsyncIterator()
     #expect(await iterator.next() == reachability.isReachable)

@@ -48,7 +48,7 @@ import Testing
     TransferProgress(stage: .receiving, received: received, expected: expected)
   }
 
-  @Test func `is told within a body alone, and by a twentieth at least`() {
+  @Test func `progress is reported only within a body, in steps of at least a twentieth`() {
     #expect(!TransferProgress(stage: .connecting).isWorthReporting(after: nil))
     #expect(!TransferProgress(stage: .waiting, sent: 5, toSend: 5).isWorthReporting(after: nil))
     #expect(!receiving(0, of: 100).isWorthReporting(after: nil))
@@ -80,7 +80,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `begins anew with each attempt`() async throws {
+  @Test func `begins again with each attempt`() async throws {
     struct Failing: Transport {
       let tick = Tick()
       let look: @Sendable () -> Void

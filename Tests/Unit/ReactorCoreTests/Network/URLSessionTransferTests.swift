@@ -20,7 +20,7 @@ import Testing
       }
     }
 
-    @Test func `has sent nothing, and says so`() async throws {
+    @Test func `a transfer of a URLSession that cannot connect has sent nothing, and says so`() async throws {
       #expect(try await code(sent: []) == .cannotConnectToHost)
       #expect(try await code(sent: [0]) == .cannotConnectToHost)
     }

@@ -28,7 +28,7 @@ struct `URLSession as a transport` {
     }.run()
   }
 
-  @Test func `cookies are kept only where that is asked for`() async throws {
+  @Test func `cookies are kept only where that is requested`() async throws {
     for usesCookies in [false, true] {
       try await MockServer.run { _ in
         .text("x", fields: [("Set-Cookie", "id=7; Path=/")])

@@ -57,7 +57,7 @@ struct LiveResourceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a refresh that is cancelled with its task goes on for those who observe`() async throws {
+  @Test func `a refresh whose task is cancelled continues for observers`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
@@ -75,7 +75,7 @@ struct LiveResourceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a request that goes on ends with the last observer`() async throws {
+  @Test func `a request that continues ends with the last observer`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
@@ -115,7 +115,7 @@ struct LiveResourceTests {
     #expect(bench.transport.requestCount == 0)
   }
 
-  @Test func `who reads the value alone is not told of requests that come and go`() async throws {
+  @Test func `a view that reads only the value does not update when requests start or end`() async throws {
     let bench = Bench { $0.freshFor = .never }
     let gate = Gate()
     bench.transport.answer(
@@ -155,7 +155,7 @@ struct LiveResourceTests {
     live = nil
   }
 
-  @Test func `released, it leaves, and a request that nobody else waits for is cancelled`() async throws {
+  @Test func `a released live model cancels its request unless another caller waits for it`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))

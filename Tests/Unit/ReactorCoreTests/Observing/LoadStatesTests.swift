@@ -69,7 +69,7 @@ struct LoadStatesTests {
     #expect(await states.first { $0.fetchStatus == .idle }?.value?.text == "new")
   }
 
-  @Test func `networkFirst shows the stored value when the network fails, networkOnly and cacheFirst the error alone`()
+  @Test func `when the network fails, networkFirst shows the stored value, networkOnly and cacheFirst only the error`()
     async throws
   {
     for (policy, shows) in [(FetchPolicy.networkFirst, true), (.networkOnly, false), (.cacheFirst, false)] {
@@ -213,7 +213,7 @@ struct LoadStatesTests {
     #expect(bench.reachability.openStreams == 0)
   }
 
-  @Test func `what is invalidated is asked for once, however many watch it`() async throws {
+  @Test func `what is invalidated is requested once, however many watch it`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
     var streams = (0..<10).map { _ in bench.notes.states(for: "note").makeAsyncIterator() }
@@ -252,7 +252,7 @@ struct LoadStatesTests {
     #expect(await states.first { $0.fetchStatus == .paused && $0.value != nil }?.value?.text == "stored")
   }
 
-  @Test func `a paused flight that nobody waits for never fires`() async throws {
+  @Test func `a paused flight without waiters does not fire`() async throws {
     let bench = Bench()
     bench.reachability.set(false)
     var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()

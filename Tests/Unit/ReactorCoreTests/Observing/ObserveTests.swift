@@ -110,7 +110,7 @@ struct ObserveTests {
         queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
       }
 
-      /// Returns after the jobs that are queued, and those that they enqueue.
+      /// Returns after the jobs that are queued, and the jobs that they enqueue.
       func settle() async {
         for _ in 0..<2 { await withCheckedContinuation { done in queue.async { done.resume() } } }
       }
@@ -147,8 +147,8 @@ struct ObserveTests {
     _ = await seen.first { $0.value?.text == "two" }
     await counted.executor.settle()
     let jobs = counted.executor.jobs.value - before
-    // One job calls them, and one finds that nothing more is due. None is new if the one of the
-    // first change had yet to find that.
+    // One job calls them, and one finds that nothing more is due. No job is new if the first
+    // change's job had yet to find that.
     #expect(jobs <= 3, "\(jobs) jobs")
     let texts = await counted.texts
     #expect(texts.count == 1_000 && texts.values.allSatisfy { $0 == "two" })
@@ -156,11 +156,11 @@ struct ObserveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `of the states that came while it was busy, it gets the latest alone`() async throws {
+  @Test func `after being busy, an observer gets only the latest state`() async throws {
     let bench = Bench { $0.freshFor = .never }
     try await bench.notes.save(Note(0, "0"), for: "note")
     let (seen, isBusy, goesOn) = (Seen(), Gate(), DispatchSemaphore(value: 0))
-    // The main actor's thread is not one of those that the writes need.
+    // The main actor's thread is not needed by the writes.
     let token = bench.notes.observe("note") { @MainActor state in
       seen.add(state)
       guard state.value?.text == "0" else { return }
@@ -176,7 +176,7 @@ struct ObserveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a change that another stream alone can see calls no observer`() async throws {
+  @Test func `a change that only another stream can see calls no observer`() async throws {
     let bench = Bench { $0.freshFor = .zero }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     _ = try await bench.notes.fetch("note")
@@ -253,7 +253,7 @@ struct ObserveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `one who saw the value arrive and one who found it see its origin apart`() async throws {
+  @Test func `observers that saw the value arrive and that found it see different origins`() async throws {
     let bench = Bench { $0.freshFor = .never }
     let gate = Gate()
     bench.transport.answer(
@@ -277,7 +277,7 @@ struct ObserveTests {
     func state(_ revision: UInt64) -> KeySnapshot { KeySnapshot(nil, "note", error: nil, revision: revision) }
     let slot = StateSlot(1)
     slot.offer(state(0))
-    slot.offer(state(2))  // replaces the one that waits
+    slot.offer(state(2))  // replaces the waiting state
     #expect(slot.take()?.revision == 2)
     slot.offer(state(1))
     #expect(slot.take() == nil)

@@ -127,7 +127,7 @@ struct PollingTests {
     try await bench.clock.waitForSleeper(until: TestClock.Instant(elapsed: deadline))
   }
 
-  @Test func `it stops when nobody watches, and a request under way is cancelled`() async throws {
+  @Test func `polling stops without observers, and cancels its request in flight`() async throws {
     let bench = counting()
     let notes = bench.notes
     let read = Gate()

@@ -24,7 +24,7 @@ struct RevalidationWhenStaleTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `it is asked for once, however many watch, and shown stale meanwhile`() async throws {
+  @Test func `it is requested once, however many watch, and shown stale meanwhile`() async throws {
     let bench = counting()
     var streams = (0..<10).map { _ in bench.notes.states(for: "note").makeAsyncIterator() }
     for index in streams.indices { _ = await streams[index].first { $0.fetchStatus == .idle && $0.value != nil } }
@@ -60,7 +60,7 @@ struct RevalidationWhenStaleTests {
   }
 
   @Test(arguments: [Duration.zero, .never])
-  func `what is never fresh, and what never gets stale, is not asked for again`(freshFor: Duration) async throws {
+  func `what is never fresh, and what never gets stale, is not requested again`(freshFor: Duration) async throws {
     let bench = counting(freshFor: freshFor)
     var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
     _ = await states?.first { $0.fetchStatus == .idle }
@@ -69,7 +69,7 @@ struct RevalidationWhenStaleTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a value that cacheOnly alone watches is left to become stale`() async throws {
+  @Test func `a value that only cacheOnly watches is left to become stale`() async throws {
     let bench = counting()
     _ = try await bench.notes.fetch("note")
     var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()

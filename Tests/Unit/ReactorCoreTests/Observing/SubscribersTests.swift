@@ -11,7 +11,7 @@ import Testing
       showsValue: true)
   }
 
-  @Test func `are in the order of their numbers, in whatever order they are opened and ended`() {
+  @Test func `the streams of a key are in the order of their numbers, in whatever order they are opened and ended`() {
     var subscribers = Subscribers()
     var open: Set<UInt64> = []
     var random = SeededGenerator(seed: 29)
@@ -31,7 +31,7 @@ import Testing
     #expect(subscribers.isEmpty == open.isEmpty && subscribers.count == open.count)
   }
 
-  @Test func `share a state only if nothing that they show differs`() {
+  @Test func `the streams of a key share a state only if nothing that they show differs`() {
     let copy = CachedModel(
       Snapshot(model: AnyModel(1), fetchedAt: .now), of: RecordKey(method: .get, url: "https://api.example.com/a"),
       origin: .network)

@@ -159,7 +159,8 @@ extension TransitionBench {
     }
   }
 
-  /// Returns once the reactor has dealt with it: a stream that waits for nothing else has gone on.
+  /// Returns once the reactor has dealt with it: a stream that waits for nothing else has
+  /// continued.
   private func reconnect() async throws {
     bench.reachability.set(false)
     let probe = notes.states(for: "probe").subscribe()

@@ -47,7 +47,7 @@ struct TransitionTableTests {
   }
 
   @Test(arguments: tables.first?.rows ?? [])
-  func `the first state of a policy is that of its row`(row: [String]) async throws {
+  func `each policy's first state equals its row`(row: [String]) async throws {
     for (value, cell) in zip([ShownState.Value.none, .fresh, .stale], row.dropFirst()) {
       let policy = try #require(Self.policies[row[0]])
       let gate = Gate()

@@ -17,13 +17,13 @@ import Testing
     try Parser<Model>.automatic().parse(text.data)
   }
 
-  @Test func `maps before it decodes`() throws {
+  @Test func `the parser chosen at run time maps before it decodes`() throws {
     #expect(try parse(#"{"mapped":1,"id":2}"#).model == Both(id: 1))
     #expect(try parse(#"[{"mapped":1},{"id":2}]"#).model == [Both(id: 1)])
     #expect(try Parser<Both>.automatic().encode(Both(id: 1))?.text == #"{"mapped":1}"#)
   }
 
-  @Test func `decodes and prunes arrays`() throws {
+  @Test func `the parser chosen at run time decodes and prunes arrays`() throws {
     let parsed = try parse(#"[{"id":1,"title":"a"},{"id":2}]"#, as: [Story].self)
     #expect(parsed.model == [Story(id: 1, title: "a")])
     #expect(parsed.pruned.map(\.index) == [1])
@@ -32,7 +32,7 @@ import Testing
     #expect(try Parser<[Story]>.automatic(keyPath: "d").encode([])?.text == #"{"d":[]}"#)
   }
 
-  @Test func `is strict where told to, and follows the key path`() throws {
+  @Test func `the parser chosen at run time is strict where told to, and follows the key path`() throws {
     let text = #"{"d":[{"id":1,"title":"a"},1]}"#.data
     #expect(try Parser<[Story]>.automatic(keyPath: "d").parse(text).pruned.count == 1)
     #expect(throws: ParserError.self) { try Parser<[Story]>.automatic(keyPath: "d", mode: .strict).parse(text) }
@@ -40,7 +40,7 @@ import Testing
     #expect(throws: ParserError.self) { try Parser<[MappedStory]>.automatic(keyPath: "d", mode: .strict).parse(text) }
   }
 
-  @Test func `keeps any JSON as it is`() throws {
+  @Test func `the parser chosen at run time keeps any JSON as it is`() throws {
     #expect(try parse("[1,1.0]", as: JSONValue.self).model == [1, 1.0])
     #expect(try parse("[1,null]", as: [JSONValue].self).model == [1, nil])
   }
@@ -67,7 +67,7 @@ import Testing
     ]
   }
 
-  @Test func `prunes every collection alike, decoded or mapped`() throws {
+  @Test func `the parser chosen at run time prunes every collection alike, decoded or mapped`() throws {
     let expected = ["2 of 3, not [\"[1].id\"]", "2 again", "all bad: an error", "none: 0", "strict: an error"]
     #expect(try behaviour(of: [Element].self) == expected)
     #expect(try behaviour(of: ContiguousArray<Element>.self) == expected)
@@ -78,7 +78,7 @@ import Testing
     #expect(try behaviour(of: Set<MappedElement>.self) == expected)
   }
 
-  @Test func `gives bytes as they are`() throws {
+  @Test func `the parser chosen at run time gives bytes as they are`() throws {
     for text in ["", "<html>", #""YQ==""#] {
       #expect(try parse(text, as: Data.self).model == text.data)
       #expect(try Parser<Data>.automatic().encode(text.data) == text.data)
@@ -106,7 +106,7 @@ import Testing
       ("application/json; charset=klingon", [0xC3, 0xA9], "é"), ("application/json; charset=klingon", [0xE9], nil),
       ("application/json", [0xE9], nil), (nil, [0xE9], nil), ("application/json; charset=us-ascii", [0xE9], nil),
     ] as [(String?, [UInt8], String?)])
-  func `reads JSON that is not UTF-8 in the charset of its content type`(
+  func `the parser chosen at run time reads JSON that is not UTF-8 in the charset of its content type`(
     _ type: String?, _ bytes: [UInt8], _ text: String?
   ) throws {
     let element = "{\"title\":\"".data + Data(bytes) + "\"}".data
@@ -125,7 +125,7 @@ import Testing
     #expect(title(Parser<Data>.jsonBytes(), element) { try? JSONDecoder().decode(Titled.self, from: $0).title } == text)
   }
 
-  @Test func `reads JSON in UTF-16 that its content type names`() throws {
+  @Test func `the parser chosen at run time reads JSON in UTF-16 that its content type names`() throws {
     for (name, encoding) in [("utf-16", String.Encoding.utf16), ("utf-16le", .utf16LittleEndian)] {
       let body = try #require("{\"title\":\"é€\"}".data(using: encoding))
       let model = try Parser<Titled>.automatic().parse(body, contentType: "application/json; charset=\(name)").model
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `makes nil of no content, and of null`() throws {
+  @Test func `the parser chosen at run time makes nil of no content, and of null`() throws {
     #expect(try parse("", as: Story?.self).model == nil)
     #expect(try parse(" null ", as: MappedStory?.self).model == nil)
     #expect(try parse("", as: [Story]?.self).model == nil)
@@ -149,12 +149,12 @@ import Testing
   }
 
   @Test(arguments: ["", "<html>", "{}"])
-  func `ignores the bytes where there is nothing to make`(_ text: String) throws {
+  func `the parser chosen at run time ignores the bytes where there is nothing to make`(_ text: String) throws {
     _ = try parse(text, as: Void.self)
     #expect(try Parser<Void>.automatic().encode(()) == Data())
   }
 
-  @Test func `says so where there is none`() throws {
+  @Test func `a type without a parser is an error that says so`() throws {
     let error = try #require(throws: ParserError.self) { try parse("{}", as: Neither.self) }
     #expect(error.reason == .unsupported)
     #expect(

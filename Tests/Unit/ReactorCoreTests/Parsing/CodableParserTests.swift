@@ -60,7 +60,7 @@ import Testing
     #expect(error.position?.offset == 27)
   }
 
-  @Test func `all bad are an error that names the first, and none are none`() throws {
+  @Test func `a list of only bad elements is an error that names the first, and an empty list is empty`() throws {
     #expect(try Parser<[Story]>.json().parse("[]".data).pruned.isEmpty)
     let body = #"{"data":[{"id":1,"titel":"a"},{"id":2,"titel":"b"}]}"#.data
     let error = try #require(throws: ParserError.self) { try Parser<[Story]>.json(keyPath: "data").parse(body) }

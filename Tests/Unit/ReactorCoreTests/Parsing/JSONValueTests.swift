@@ -19,7 +19,7 @@ import Testing
       ("1e-400", .number(0)), (#""a\u00e9\ud83d\ude00\n""#, "aé😀\n"), ("[1,[true,null]]", [1, [true, nil]]),
       (#"{"a":1,"a":2,"\u0061":3}"#, ["a": 1]), (#"{"a":{},"b":[]}"#, ["a": [:], "b": []]),
     ] as [(String, JSONValue)])
-  func `is read exactly`(_ text: String, _ value: JSONValue) throws {
+  func `a JSON value is read exactly`(_ text: String, _ value: JSONValue) throws {
     #expect(try JSONValue(parsing: text.data) == value)
     #expect(try JSONValue(parsing: value.data()) == value)
   }
@@ -31,20 +31,20 @@ import Testing
   }
 
   @Test(arguments: [("[1, 1e400]", 4), ("[1, -1e400]", 4), (#"[1, "\ud800x"]"#, 4), (#"{"\udc00": 1}"#, 1)])
-  func `is refused where it cannot be held`(_ text: String, _ offset: Int) throws {
+  func `a JSON value is refused where it cannot be held`(_ text: String, _ offset: Int) throws {
     let error = try #require(throws: ParserError.self) { try JSONValue(parsing: text.data) }
     #expect(error.reason == .unacceptable)
     #expect(error.position?.offset == offset)
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity])
-  func `has no text with a number that JSON lacks`(_ number: Double) throws {
+  func `a JSON value has no text with a number that JSON lacks`(_ number: Double) throws {
     let error = try #require(throws: ParserError.self) { try JSONValue.object(["a": [0, .number(number)]]).data() }
     #expect(error.reason == .unacceptable)
     #expect(error.codingPath == "a[1]")
   }
 
-  @Test func `is read and written up to the deepest level and no deeper`() throws {
+  @Test func `a JSON value is read and written up to the deepest level and no deeper`() throws {
     let deepest = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
     let value = try JSONValue(parsing: deepest.data)
     #expect(try value.data().text == deepest)
@@ -52,13 +52,13 @@ import Testing
     #expect(error.reason == .tooDeep)
   }
 
-  @Test func `is written with sorted keys and every control character escaped`() throws {
+  @Test func `a JSON value is written with sorted keys and every control character escaped`() throws {
     let value: JSONValue = ["b": 1, "a": "\u{0}\u{1F}\n\"\\/\u{7F}é", "c": 1.0]
     #expect(try value.data().text == "{\"a\":\"\\u0000\\u001f\\n\\\"\\\\/\u{7F}é\",\"b\":1,\"c\":1.0}")
     #expect(try JSONValue(parsing: value.data(sortedKeys: false)) == value)
   }
 
-  @Test func `goes through a Codable coder`() throws {
+  @Test func `a JSON value goes through a Codable coder`() throws {
     let value: JSONValue = ["a": [1, 2.5, "x", true, nil], "b": ["c": [:]]]
     let data = try JSONEncoder().encode(value)
     #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
@@ -71,7 +71,7 @@ import Testing
     guard case .dataCorrupted = error else { throw try #require(error) }
   }
 
-  @Test func `is reached by a path`() {
+  @Test func `a JSON value is reached by a path`() {
     let value: JSONValue = ["a": [["b": 7]], "0": "zero"]
     #expect(value["a.0.b"] == 7)
     #expect(value["0"] == "zero")
@@ -89,7 +89,7 @@ import Testing
     "writer": ["name": "Ann"], "writers": [["name": "Ann"], ["name": 3]],
   ]
 
-  @Test func `are typed`() throws {
+  @Test func `members of a JSON value are typed`() throws {
     #expect(try json.string("text") == "a")
     #expect(try json.integer("whole") == 3)
     #expect(try json.integer("large", as: UInt8.self) == 100)
@@ -125,7 +125,7 @@ import Testing
   @Test(arguments: [
     "18446744073709551616", "1e20", "9007199254740993.5", "-9223372036854775809", "9007199254740992.1", "1e300",
   ])
-  func `that are not held exactly are no integers, and say where`(_ text: String) throws {
+  func `members of a JSON value that are not held exactly are no integers, and say where`(_ text: String) throws {
     let json: JSONValue = ["list": .array([try JSONValue(parsing: "{\"id\":\(text)}".data)])]
     struct Item: Mappable {
       static func mapToModel(_ json: JSONValue) throws -> Item {
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(arguments: ["none", "absent"])
-  func `that are null or missing are nil where that is allowed`(_ name: String) throws {
+  func `members of a JSON value that are null or missing are nil where that is allowed`(_ name: String) throws {
     #expect(try json.valueIfPresent(name) == nil)
     #expect(try json.stringIfPresent(name) == nil)
     #expect(try json.integerIfPresent(name) == nil)
@@ -185,7 +185,7 @@ import Testing
     Refusal(.wrongType, "", "expected an object, found an array") { _ = try $0.value("list").string("x") },
     Refusal(.wrongType, "", "expected an object, found a string") { _ = try $0.value("text").stringIfPresent("x") },
   ])
-  func `say what was expected and what was found`(_ refusal: Refusal) throws {
+  func `members of a JSON value say what was expected and what was found`(_ refusal: Refusal) throws {
     let error = try #require(throws: ParserError.self) { try refusal.access(json) }
     #expect(error == refusal.error)
   }

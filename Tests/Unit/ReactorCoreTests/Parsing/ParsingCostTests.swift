@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: parsers, [1, 15, 16, 17, 1_000, 4_000])
-  func `of those that are left out the first are kept and the others are counted`(_ name: String, _ bad: Int) throws {
+  func `of the pruned elements, the first are kept and the others are counted`(_ name: String, _ bad: Int) throws {
     let (parsed, attempts) = try parse(name, Self.body(bad: bad), .prune)
     #expect(parsed.prunedCount == bad)
     #expect(parsed.pruned.map(\.index) == Array(1...min(bad, ParserError.PrunedElement.limit)))

@@ -12,7 +12,7 @@ struct RecordKeysTests {
 
   private func url(_ resource: Resource) throws -> String { try bench.layer.layer.key(resource).url }
 
-  @Test func `each resource has its own key, however many were asked for before`() throws {
+  @Test func `each resource has its own key, however many were requested before`() throws {
     for _ in 0..<2 {
       for number in 0..<500 {
         #expect(try url(Resource("items/\(number)")) == "\(Bench.url)/items/\(number)")
@@ -21,7 +21,7 @@ struct RecordKeysTests {
     }
   }
 
-  @Test func `resources that differ in one property alone have their own keys, asked for in turn`() throws {
+  @Test func `resources that differ in one property have separate keys, requested in turn`() throws {
     func keys() throws -> [RecordKey] {
       var german = Resource("a", headers: [.acceptLanguage: "de"])
       german.identityHeaders = [.acceptLanguage]

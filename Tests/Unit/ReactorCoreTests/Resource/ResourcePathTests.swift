@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `is one segment, whatever it holds`() throws {
+  @Test func `a value in a path is one segment, whatever it holds`() throws {
     let id = 5
     #expect(try target("posts/\(id)") == "/v1/posts/5")
     #expect(try target("posts/\("5?page=2")") == "/v1/posts/5%3Fpage=2".replacing("=", with: "%3D"))
@@ -39,13 +39,13 @@ import Testing
     #expect(try target("tags/\("é")/\(true)/\(2.5)") == "/v1/tags/%C3%A9/true/2.5")
   }
 
-  @Test func `is one query item's after the question mark`() throws {
+  @Test func `a value in a path is one query item's after the question mark`() throws {
     #expect(try target("search?q=\("a&b=c+d")&page=\(2)") == "/v1/search?q=a%26b%3Dc%2Bd&page=2")
     #expect(try target("search?q=\("")") == "/v1/search?q=")
     #expect(try target("search?q=\("#/../?")") == "/v1/search?q=%23/../?")
   }
 
-  @Test func `stays within its segment in every initializer that takes a literal`() throws {
+  @Test func `a value in a path stays within its segment in every initializer that takes a literal`() throws {
     let value = "a/b"
     #expect(try target(Resource("posts/\(value)")) == "/v1/posts/a%2Fb")
     #expect(try target(Resource("posts/\(value)", method: .delete)) == "/v1/posts/a%2Fb")
@@ -53,7 +53,7 @@ import Testing
     #expect(try target(Resource("posts/\(value)", method: .put, json: [1])) == "/v1/posts/a%2Fb")
   }
 
-  @Test func `is taken as it is in a string, and with raw`() throws {
+  @Test func `a value in a path is taken as it is in a string, and with raw`() throws {
     let path = "posts/\("5/6")?page=\("7")"
     #expect(try target(Resource(path)) == "/v1/posts/5/6?page=7")
     #expect(try target(Resource(path, method: .delete)) == "/v1/posts/5/6?page=7")
@@ -61,7 +61,7 @@ import Testing
     #expect(try target("posts\(raw: "?a=1")&b=\("/&")") == "/v1/posts?a=1&b=/%26")
   }
 
-  @Test func `leaves the resource the same as one that is written out`() throws {
+  @Test func `a value in a path gives the same resource as writing it out`() throws {
     let resource: Resource = "posts/\(5)"
     #expect(resource == "posts/5")
     #expect(resource.hashValue == Resource("posts/5").hashValue)
@@ -69,7 +69,7 @@ import Testing
     #expect("\(Resource("posts/\("5?page=1")"))" == "GET posts/5%3Fpage%3D1")
   }
 
-  @Test(arguments: ["", ".", ".."]) func `is refused where it would lead elsewhere`(value: String) {
+  @Test(arguments: ["", ".", ".."]) func `a value in a path is refused where it would lead elsewhere`(value: String) {
     for resource: Resource in [
       "posts/\(value)", "posts/\(value)/text", "\(value)/posts", "\(value)", Resource("a/\(value)", method: .delete),
       "posts/\(value)?page=2",
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `is refused with a sentence that names its position`() {
+  @Test func `a value in a path is refused with a sentence that names its position`() {
     #expect(
       refusal("users/\(5)/posts/\("")") == "value 2 of the path, after \"/posts/\", makes an empty segment, "
         + "which would change the path; check the value before the fetch")
@@ -92,21 +92,21 @@ import Testing
     #expect(refusal("posts/\("...")") == nil)
   }
 
-  @Test func `is refused without a base URL too`() async throws {
+  @Test func `a value in a path is refused without a base URL too`() async throws {
     let notes = Reactor(flow: ReactorFlow { _ in Note(1, "one") })
     let empty = ""
     #expect(await error { try await notes.fetch("notes/\(empty)") }?.isInvalidResource == true)
     #expect(try await notes.fetch("notes/\(1)").id == 1)
   }
 
-  @Test func `cannot become a part of a percent sign before it`() throws {
+  @Test func `a value in a path cannot become a part of a percent sign before it`() throws {
     #expect(try target("100%\("2F")") == "/v1/100%252F")
     #expect(try target("100%2\("F")") == "/v1/100%252F")
     #expect(try target("100%%\("2F")") == "/v1/100%25%252F")
     #expect(try target("a?b=%\("26")") == "/v1/a?b=%2526")
   }
 
-  @Test func `may be changed with the path`() throws {
+  @Test func `a value in a path may be changed with the path`() throws {
     var resource: Resource = "posts/\("")"
     resource.path = "posts/5"
     #expect(try target(resource) == "/v1/posts/5")

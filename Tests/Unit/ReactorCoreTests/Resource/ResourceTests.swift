@@ -25,7 +25,7 @@ struct ResourceTests {
   ]
 
   @Test(arguments: changes.indices)
-  func `every property tells two resources apart, and a change leaves the other copy alone`(index: Int) {
+  func `every property distinguishes two resources, and a change leaves the other copy unchanged`(index: Int) {
     let original = Self.base
     var copy = original
     Self.changes[index](&copy)
@@ -98,13 +98,13 @@ struct ResourceJSONTests {
     #expect(try Resource("articles", method: .post, query: ["a": "1"], json: Draft()) == resource)
   }
 
-  @Test func `a Content-Type of one's own stays`() throws {
+  @Test func `a caller's Content-Type stays`() throws {
     let resource = try Resource(
       "a", method: .patch, headers: [.contentType: "application/merge-patch+json"], json: Draft())
     #expect(resource.headers[values: .contentType] == ["application/merge-patch+json"])
   }
 
-  @Test func `an encoder of one's own is used`() throws {
+  @Test func `a caller's encoder is used`() throws {
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     struct Body: Encodable { var firstName = "a" }

@@ -82,7 +82,7 @@ struct ResourceURLTests {
       "https://x/y", "http://x", "HTTP://x/y", "hTTps://x", "file:/etc/passwd", "file:///etc/passwd", "ftp://x/",
       "//host/x", "//", "///x", "custom+scheme.1-x://y", "ws:/x",
     ])
-  func `a path that is a URL of its own is invalid`(path: String) throws { try Self.expectInvalid(path) }
+  func `an absolute URL as path is invalid`(path: String) throws { try Self.expectInvalid(path) }
 
   @Test(
     arguments: [
@@ -164,7 +164,7 @@ struct ResourceURLTests {
       ("http://127.a.b.c", false),
       ("http://10.0.0.1", false),
     ])
-  func `loopback is this machine alone`(base: String, isLoopback: Bool) throws {
+  func `loopback is only this machine`(base: String, isLoopback: Bool) throws {
     let base = try #require(URL(string: base))
     #expect(try BaseURL(base).origin.isLoopback == isLoopback)
   }

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `is a list of targets with parameters`() throws {
+  @Test func `a Link field is a list of targets with parameters`() throws {
     #expect(
       try links(#"<https://a.example/x?page=2>; rel="next", </x?page=9>;rel=last"#)
         == ["https://a.example/x?page=2 rel=next", "/x?page=9 rel=last"])
@@ -31,17 +31,17 @@ import Testing
   }
 
   @Test(arguments: ["", "a", "<a", "next", "; rel=next", ">", "<"])
-  func `that is not well-formed has no link`(value: String) throws {
+  func `a Link field that is not well-formed has no link`(value: String) throws {
     #expect(try links(value) == [])
   }
 
-  @Test func `has the links before what is not well-formed`() throws {
+  @Test func `a Link field has the links before what is not well-formed`() throws {
     #expect(try links("<a>; rel=next, b, <c>") == ["a rel=next"])
     #expect(try links("<a> b, <c>") == ["a"])
     #expect(try links(#"<a>; rel="next"#) == ["a rel=next"])
   }
 
-  @Test func `has relation types of the first rel, in lower case`() throws {
+  @Test func `a Link field has relation types of the first rel, in lower case`() throws {
     let name = try #require(HTTPField.Name("Link"))
     let link = try #require(Resource.Link.links(in: [name: #"<a>; rel="Next  prefetch"; rel=prev"#]).first)
     #expect(link.relations == ["next", "prefetch"])

@@ -12,11 +12,11 @@ import Testing
     var testDescription: String { "\(policy), \(copy): \(decision)" }
   }
 
-  @Test(arguments: cells) func `is as the table says`(cell: Cell) {
+  @Test(arguments: cells) func `a policy's decision is as the table says`(cell: Cell) {
     #expect(FetchDecision(cell.policy, cell.copy, cell.copy.status) == cell.decision)
   }
 
-  @Test func `is tried in every cell of the table`() {
+  @Test func `a policy's decision is tried in every cell of the table`() {
     #expect(Self.cells.count == FetchPolicy.allCases.count * CopyAtHand.allCases.count)
   }
 
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: zip(FetchPolicy.allCases, [true, false, false, true, true]))
-  func `asks the store first, or the network`(policy: FetchPolicy, asksStoreFirst: Bool) {
+  func `a policy's decision asks the store first, or the network`(policy: FetchPolicy, asksStoreFirst: Bool) {
     #expect(policy.asksStoreFirst == asksStoreFirst)
   }
 }
