@@ -2,7 +2,7 @@
 // the right size from the start.
 
 extension Array: FastCollection where Element: Decodable {
-  /// A model that throws in the middle leaves what was made before it to be released.
+  /// If a model throws in the middle, the elements made before it must be released.
   static func decode(_ core: CorePointer, _ value: Position) throws -> [Element] {
     let index = value.index
     guard core.word(index).is(.array) else { throw core.mismatch([Any].self, index, Place(value)) }
@@ -78,7 +78,7 @@ extension CorePointer {
 }
 
 extension Dictionary: FastCollection where Key == String, Value: Decodable {
-  /// Names as they stand in the text, whatever the strategy of keys; of equal ones the first.
+  /// Names as written in the text, whatever the key strategy; of equal ones the first.
   static func decode(_ core: CorePointer, _ value: Position) throws -> [String: Value] {
     let index = value.index
     guard core.word(index).is(.object) else { throw core.mismatch([String: Any].self, index, Place(value)) }

@@ -9,16 +9,17 @@
 // Invariants:
 // 1. A place lives as long as its session. The container in a box is a raw pointer to it, and keeps
 //    nothing alive.
-// 2. A box is given out, and its place written, only while the pool alone refers to the box, and
-//    only by the call that has the session. So no container changes while a model reads from it.
+// 2. A box is given out, and its memory written, only while the pool has the only reference to the
+//    box, and only by the call that has the session. So no container changes while a model reads
+//    from it.
 // 3. At the end of a call, each box that was given out is checked. If a model still has one, the
 //    session is over: it gives out no box again, and `KeptSessions` keeps it until no box is used.
 // 4. Containers that are made when the session is over, or that have no room here, own the session
 //    (`OwningContainer`).
 //
-// This rests on one thing that is not documented: that `KeyedDecodingContainer` is one reference,
-// so that its count shows whether a model has it. This is checked for each key type; if it does not
-// hold, each container is a new one that owns the session.
+// This relies on an undocumented property: `KeyedDecodingContainer` is a single reference, so its
+// count shows whether a model has kept it. This is checked for each key type; if it does not hold,
+// each container is a new one that owns the session.
 
 import Synchronization
 
@@ -141,7 +142,7 @@ struct ContainerPool {
     if let reader { Unmanaged<AnyObject>.fromOpaque(reader).release() }
   }
 
-  /// Returns a free entry, else one whose box is no longer used, in turn.
+  /// Returns a free entry, else an entry whose box is no longer used, in turn.
   private mutating func room(for key: ObjectIdentifier) -> UnsafeMutablePointer<Entry>? {
     let row = row(of: key)
     for number in 0..<Self.perRow where row[number].key == nil { return row + number }
@@ -155,8 +156,8 @@ struct ContainerPool {
 
   /// Checks the boxes that the call has used, up to the first that a model still has.
   ///
-  /// A unique box stays unique, since the pool alone could give it out. So each is passed once,
-  /// however often this is asked.
+  /// A unique box stays unique, since only the pool could hand it out. So each box is skipped at
+  /// most once, however often this is called.
   ///
   /// - Returns: `true` if no model has a box.
   mutating func isIdle() -> Bool {
@@ -164,7 +165,7 @@ struct ContainerPool {
       guard isKnownUniquelyReferenced(&used[usedCount - 1].pointee.box.pointee) else { return false }
       usedCount -= 1
     }
-    // Another thread may have had the last of them: its reads come before what is done next.
+    // Another thread may have released the last reference: its reads happen before the next step.
     atomicMemoryFence(ordering: .acquiring)
     return true
   }

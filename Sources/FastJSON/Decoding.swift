@@ -11,8 +11,8 @@ enum Kind {
 /// The kinds of types that were met: to ask whether a type conforms to a protocol takes longer than
 /// to decode a number.
 ///
-/// A type has two slots, of which it takes the first; the type that was there goes to the second,
-/// and the one in the second makes way.
+/// Two slots per hash: a type takes the first slot, the type that was there moves to the second,
+/// and the second one's type is dropped.
 struct KindTable {
   private struct Slot {
     let type: ObjectIdentifier
@@ -119,7 +119,7 @@ extension CorePointer {
     withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: T.self).pointee }
   }
 
-  /// Runs what a program gives to decode one value, with a decoder of it.
+  /// Runs a program's closure that decodes one value, with a decoder for the value.
   func within<T>(_ value: Position, _ body: (any Decoder) throws -> T) throws -> T {
     try body(TapeDecoder(session: session, position: value))
   }
@@ -206,7 +206,7 @@ struct AbsentDecoder: Decoder, SingleValueDecodingContainer {
   func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
   func decodeNil() -> Bool { true }
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    // Those that would only ask this container again.
+    // Types whose decoder would only call this container again.
     if type is any BinaryInteger.Type || type is any BinaryFloatingPoint.Type || type == Bool.self
       || type == String.self
     {

@@ -5,10 +5,10 @@ import Foundation
 /// The place in a text of a value that could not be decoded. The underlying error of each
 /// `DecodingError` that ``FastJSONDecoder`` makes.
 public struct FastJSONError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The first byte of the value, or of what is no JSON, in the text as UTF-8. For texts that came
+  /// The first byte of the value, or of the invalid JSON, in the text as UTF-8. For texts that came
   /// in UTF-16 or UTF-32: as if they had been converted.
   public let byteOffset: Int
-  /// The fault, where the text is not JSON; `nil` where it is, but not what the model asks for.
+  /// The fault, if the text is not JSON; `nil` if it is, but does not fit the model.
   public let syntaxFault: String?
 
   public var description: String {
@@ -17,7 +17,7 @@ public struct FastJSONError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension FastJSONError {
-  /// The error of a value that is JSON, and not what is asked for.
+  /// The error of a JSON value that does not fit the model.
   package static func at(_ byteOffset: Int) -> FastJSONError { FastJSONError(byteOffset: byteOffset, syntaxFault: nil) }
 }
 

@@ -14,8 +14,8 @@ import Synchronization
 /// UTF-16 and UTF-32 are recognised, as by `JSONDecoder`.
 ///
 /// One decoder may be used by many tasks at once. All decoders of a process share a few sets of
-/// buffers, of 8 MiB at most, so that it does not matter how many decoders there are. What a model
-/// keeps of a decoder or a container stays usable, by one task at a time; another may have it once
+/// buffers, of 8 MiB at most, so that it does not matter how many decoders there are. A decoder or
+/// container that a model keeps stays usable, by one task at a time; another task may use it once
 /// `decode` has returned.
 ///
 /// With ``allowsJSON5`` or ``assumesTopLevelDictionary``, a `JSONDecoder` does the work.
@@ -26,7 +26,7 @@ public final class FastJSONDecoder: Sendable {
   /// A decoder with `JSONDecoder`'s own defaults.
   public init() { sessions = .shared }
 
-  /// For tests, which look at the sessions.
+  /// For tests, which examine the sessions.
   init(_ sessions: SessionPool) { self.sessions = sessions }
 
   /// A decoder with the strategies of `decoder`, as they are now.
@@ -95,8 +95,8 @@ public final class FastJSONDecoder: Sendable {
 
   /// Decodes a value of the type, or of a type that inherits from it.
   ///
-  /// - Throws: `DecodingError`, with a ``FastJSONError`` as its underlying error, and whatever the
-  ///   model throws.
+  /// - Throws: `DecodingError`, with a ``FastJSONError`` as its underlying error, and the errors
+  ///   that the model throws.
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
     try decode(from: data) {
       try $0.core.decode(type, $1)
@@ -150,7 +150,7 @@ public final class FastJSONDecoder: Sendable {
     }
   }
 
-  /// Parses a text, and lends what is in it.
+  /// Parses a text, and passes its contents to the closure.
   ///
   /// The strategies of the decoder apply. A string with half of a surrogate pair cannot be read.
   ///

@@ -65,7 +65,7 @@ extension JSONTree {
     }
   }
 
-  /// The first member of this name, as it stands in the text, whatever the strategy of keys.
+  /// The first member of this name, as written in the text, whatever the key strategy.
   package func member(_ name: String, of object: Value) -> Value? {
     members(of: object).first { $0.name == name }?.value
   }
@@ -185,8 +185,8 @@ extension JSONTree {
 
   /// Decodes each element of an array by itself; paths begin at the array.
   ///
-  /// - Parameter failed: gets the index of an element that could not be decoded, and what was
-  ///   thrown; `false` ends the work.
+  /// - Parameter failed: gets the index of an element that could not be decoded, and the error;
+  ///   `false` stops the work.
   package func elements<Element: Decodable>(
     _ type: Element.Type, of array: Value, failed: (Int, any Error) -> Bool
   ) -> [Element] {

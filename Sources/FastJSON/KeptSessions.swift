@@ -4,9 +4,9 @@ import Synchronization
 
 /// Keeps each session until no model has a container of it.
 ///
-/// Each call checks a few sessions in turn, and releases those that have ended. A call adds at most
-/// one, so ended sessions are never more than a fraction of those in use. No call waits: if another
-/// call is checking, it continues without.
+/// Each call checks a few sessions in turn, and releases the finished ones. A call adds at most
+/// one, so finished sessions are never more than a fraction of the sessions in use. No call waits:
+/// if another call is checking, it continues without.
 ///
 /// Atomics and no `Mutex`: Thread Sanitizer sees on Linux what these order.
 ///
@@ -17,7 +17,7 @@ final class KeptSessions: @unchecked Sendable {
   /// The address of the session that was added last, which has the address of the one before; 0 for
   /// none.
   private let added = Atomic<UInt>(0)
-  /// The number of kept sessions, so that a call sees at once if there are none.
+  /// The number of kept sessions, so that a call sees at once that the pool is empty.
   private let number = Atomic<Int>(0)
   private let isLocked = Atomic<Bool>(false)
   /// Behind `isLocked`.
@@ -53,7 +53,7 @@ final class KeptSessions: @unchecked Sendable {
     takeAdded()
     let ended = takeEnded(limit)
     isLocked.store(false, ordering: .releasing)
-    // They end here, not before: their `userInfo` ends with them, which may run anybody's code.
+    // They are released here, not before: releasing their `userInfo` may run any user code.
     number.wrappingSubtract(ended.count, ordering: .relaxed)
   }
 

@@ -3,7 +3,7 @@
 import Foundation
 
 extension CorePointer {
-  /// Returns the value of the member for a key of this name; 0 if there is none.
+  /// Returns the value of the member for a key of this name; 0 if the object has no such member.
   @inline(__always) func find(_ name: String, in object: TapeIndex) -> TapeIndex {
     // A literal, as most names are, or a string in Swift's own storage.
     let found = name.utf8.withContiguousStorageIfAvailable { bytes -> TapeIndex in
@@ -52,7 +52,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Look-up
 
-  /// Returns the value of a member; 0 if there is none.
+  /// Returns the value of a member; 0 if the object has no such member.
   @inline(__always) private func find(_ key: some CodingKey) -> TapeIndex {
     let name = key.stringValue
     if core.pointee.hasCustomKeys { return core.convertedNames(of: object).find(name) }
@@ -67,7 +67,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return index
   }
 
-  /// Returns the value of a member; 0 if there is none, or if it is null.
+  /// Returns the value of a member; 0 if the member is missing or null.
   @inline(never) private func valueIfPresent(_ key: Key) -> TapeIndex {
     let index = find(key)
     return core.isNull(index) ? 0 : index
@@ -166,7 +166,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder() throws -> any Decoder { decoder(PathKey(stringValue: "super")) }
   func superDecoder(forKey key: Key) throws -> any Decoder { decoder(key) }
 
-  /// Of null where there is no such member.
+  /// For null if there is no such member.
   private func decoder(_ key: some CodingKey) -> any Decoder {
     let index = find(key)
     guard index == 0 else {

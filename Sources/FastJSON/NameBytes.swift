@@ -1,4 +1,4 @@
-/// The bytes of a name, and what is compared first.
+/// The bytes of a name, and the part that is compared first.
 struct NameBytes {
   let start: UnsafePointer<UInt8>
   let count: Int
@@ -68,8 +68,8 @@ struct NameBytes {
     return bits & 0x8080_8080_8080_8080 == 0
   }
 
-  /// A Boolean value that indicates whether the name is surely in Unicode's form C. Of two such
-  /// names, those are equal as strings that have the same bytes.
+  /// A Boolean value that indicates whether the name is surely in Unicode's form C. Two such names
+  /// are equal as strings if and only if their bytes are equal.
   ///
   /// It is where each scalar is neither composed nor reordered with what stands before it, nor ever
   /// written as another: `NFC_Quick_Check` is Yes and the combining class 0, which Unicode does not

@@ -10,16 +10,16 @@ struct NameConversions {
     var isASCII: Bool
   }
 
-  /// A name as it was met first, and its conversion.
+  /// A name as first seen, and its conversion.
   private struct Slot {
     var start = 0
     var count = -1
     var name: Name?
   }
 
-  /// By the hash of the original: what was met last.
+  /// The last names seen, by the hash of the original.
   private var slots = [Slot](repeating: Slot(), count: 128)
-  /// By the original; `nil`: as it is.
+  /// The converted names by the original; `nil` for an unchanged name.
   private var known: [String: Name?] = [:]
   /// Behind the last of them.
   private(set) var end = 0

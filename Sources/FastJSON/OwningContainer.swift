@@ -51,8 +51,7 @@ struct OwningContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
     try read { try $0.decode(type, forKey: key) }
   }
-  // Each `decodeIfPresent` but this is Swift's own, which asks `contains`, `decodeNil` and
-  // `decode`.
+  // Every other `decodeIfPresent` is Swift's own, which calls `contains`, `decodeNil` and `decode`.
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try read { try $0.decode(type, forKey: key) }
   }

@@ -12,7 +12,7 @@ struct Position {
 /// The place of a value that cannot be decoded, of which a path is made if need be.
 struct Place {
   let position: Position
-  /// The last of the path, where the model has asked for the value by it.
+  /// The last key of the path, if the model has requested the value by it.
   let key: (any CodingKey)?
 
   @inline(__always) init(_ position: Position) { (self.position, key) = (position, nil) }
@@ -23,9 +23,9 @@ struct Place {
   }
 }
 
-/// The members that are being decoded, each inside of the one before, with the keys that the models
-/// asked for them by. Room for as many as a text may nest; what goes deeper, as when a model
-/// decodes a value around it again, is left out, and has the name of the text in its path.
+/// The members that are being decoded, each inside the one before, with the keys that the models
+/// used. There is room for as many as a text may nest. A deeper one, as when a model decodes an
+/// enclosing value again, is left out, and its path has the name of the text.
 struct Frames {
   struct Frame {
     fileprivate var value: TapeIndex
@@ -71,8 +71,8 @@ struct Frames {
 
   @inline(__always) mutating func pop() { count &-= 1 }
 
-  /// The frame of a value, from those below `level`, which is lowered to it. To be asked for values
-  /// from the inside to the outside.
+  /// The frame of a value among the frames below `level`, which is lowered to it. Call it for
+  /// values from the inside to the outside.
   func frame(of value: TapeIndex, below level: inout Int) -> Frame? {
     while level > 0, frames[level - 1].value >= value {
       level -= 1

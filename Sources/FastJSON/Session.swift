@@ -2,7 +2,7 @@
 //
 // Decoders hold a session, which keeps the buffers alive for as long as a model keeps one of them;
 // for keyed containers `ContainerPool.swift` says who does. All read through the session's pointer.
-// The session is used by one decoding at a time; once that has ended, nothing but hints is written.
+// One decoding at a time uses a session; once that is finished, only hints are written.
 
 import Foundation
 import Synchronization
@@ -30,7 +30,7 @@ final class Strategies: Sendable {
     hasCustomKeys = if case .custom = options.keys { true } else { false }
   }
 
-  /// Those of a `JSONDecoder` that has been given nothing.
+  /// The options of an unconfigured `JSONDecoder`.
   static let standard = Strategies(Options())
 }
 
@@ -38,7 +38,7 @@ final class Session {
   /// Everything that changes, behind a pointer: reading it is not checked for exclusivity, and
   /// counts no reference.
   struct Core {
-    /// The session of these fields, which are freed when it ends.
+    /// The session of these fields, which are freed with it.
     let unretainedSession: Unmanaged<Session>
     var tape = Tape()
     var strategies = Strategies.standard
@@ -46,8 +46,8 @@ final class Session {
     var frames = Frames(capacity: TapeParser.maximumDepth + 8)
     var pool: ContainerPool
     let kinds = KindTable()
-    /// The decoding has ended. A model that still has a container can look up values, and no frame
-    /// is pushed any more.
+    /// The decoding is finished. A model that still has a container can look up values, and no
+    /// frame is pushed any more.
     var isOver = false
     /// By object, where the strategy of keys is the program's own.
     var converted: [TapeIndex: ConvertedNames] = [:]
@@ -126,8 +126,8 @@ extension Session {
     restingSize = core.pointee.tape.size
   }
 
-  /// Ends a session of which a model keeps a decoder or a container, before the model has it. What
-  /// is left is read only, and no larger than the text and its tape.
+  /// Ends a session of which a model keeps a decoder or a container, before the model has it. The
+  /// rest is only read, and no larger than the text and its tape.
   func end() {
     core.pointee.isOver = true
     core.pointee.frames.deallocate()
@@ -136,7 +136,7 @@ extension Session {
     core.pointee.names = nil
   }
 
-  /// So that no index and no offset needs more than 32 bits, whatever the text is.
+  /// This keeps every index and offset within 32 bits.
   private static var maximumSize: Int { 1 << 30 }
 
   private func load(_ bytes: UnsafeRawBufferPointer) {

@@ -6,8 +6,8 @@ import Synchronization
 /// A few idle sessions that any decoder can take.
 ///
 /// A call takes the first session that it finds, and puts it back if there is room, so that later
-/// sessions are used only by concurrent calls. No call waits: if there is no session, it makes one,
-/// and if there is no room, the session ends.
+/// sessions are used only by concurrent calls. No call waits: if no session is free, it creates
+/// one, and if the pool is full, the session is released.
 ///
 /// Atomics and no `Mutex`: Thread Sanitizer sees on Linux what these order.
 ///
@@ -65,7 +65,7 @@ final class SessionPool: @unchecked Sendable {
 
   /// Ends a call.
   ///
-  /// - Parameter session: The only reference, except for those that a model has kept.
+  /// - Parameter session: The only reference, except for references that a model has kept.
   func giveBack(_ session: inout Session) {
     guard session.core.pointee.pool.isIdle() else {
       session.end()

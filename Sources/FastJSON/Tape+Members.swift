@@ -39,7 +39,7 @@ extension Tape {
     return name.hasBytes(at: text + word.pointee.offset)
   }
 
-  /// Returns the value of the first member with this name; 0 if there is none.
+  /// Returns the value of the first member with this name; 0 if the object has no such member.
   ///
   /// Members are mostly read in the order of the text, so the member behind the last one is tried
   /// first.

@@ -95,7 +95,7 @@ struct Tape {
   var duplicateCount = 0
   /// Words that are used.
   var wordCount = 1
-  /// The first value: what the text is, or what a path leads to.
+  /// The first value: the text's value, or the value at a path.
   var root: TapeIndex = 1
 
   /// Zeros behind the text.
@@ -118,7 +118,7 @@ struct Tape {
     members.deallocate()
   }
 
-  /// Gives back what the tape and so many bytes of text do not need.
+  /// Frees the memory that the tape and so many bytes of text do not need.
   mutating func trim(toText usedText: Int) {
     members.deallocate()
     (members, memberCapacity) = (.allocate(capacity: 2), 1)

@@ -29,8 +29,8 @@ struct TapeParser {
   var w = 1
   private var limit: Int
   private var names: NameConversions?
-  /// Names and places of the members of open objects, by turns; they go on the tape when the object
-  /// is closed.
+  /// Names and positions of the members of open objects, alternating; they are appended to the tape
+  /// when the object is closed.
   private var members: UnsafeMutablePointer<Word>
   private var memberCount = 0
   private var duplicateCount = 0
@@ -122,7 +122,7 @@ struct TapeParser {
         let opensObject = text[p] == UInt8(ascii: "{")
         let header = w
         words[w] = Word(opensObject ? .object : .array, offset: p)
-        // Until it is closed: the container around it, and what that has by now.
+        // Until it is closed: the enclosing container, and that container's current count.
         words[w &+ 1] = Word(upper: count, lower: UInt32(truncatingIfNeeded: container))
         if opensObject {
           words[w &+ 2] = 0
@@ -185,7 +185,7 @@ struct TapeParser {
     guard p == tape.textCount else { throw fault("expected only white space after the value") }
   }
 
-  /// A name, its colon, and what it adds to its object.
+  /// A name and its colon, and their effect on the object.
   @inline(__always) private mutating func parseName(of object: Int, _ count: UInt32) throws(SyntaxFault) {
     guard text[p] == UInt8(ascii: "\"") else { throw fault("expected a name in quotes") }
     let start = p &+ 1

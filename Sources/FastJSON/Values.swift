@@ -1,4 +1,4 @@
-// Values of the tape as values of Swift: what is not a container of the model's.
+// Values of the tape as values of Swift, except the model's containers.
 
 import Foundation
 
@@ -190,7 +190,7 @@ extension Tape {
   }
 
   /// Returns an integer that is written with a fraction or an exponent, or has more than 19 digits;
-  /// `nil` if it is no integer, or does not fit.
+  /// `nil` if it is not an integer, or does not fit.
   @inline(never) func slowInteger<T: FixedWidthInteger>(_ index: TapeIndex, as type: T.Type) -> T? {
     if isZero(index) { return 0 }
     let bytes = numberBytes(at: index)

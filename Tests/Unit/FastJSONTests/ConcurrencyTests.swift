@@ -58,7 +58,7 @@ private struct Envelope: Decodable {
     #expect(count == 0)
   }
 
-  @Test func `eight tasks decode with one decoder, some in vain`() async throws {
+  @Test func `eight tasks decode with one decoder, some without success`() async throws {
     let decoder = FastJSONDecoder()
     let good = try JSONEncoder().encode((0..<100).map(record))
     let bad = Data(good.dropLast(3))

@@ -23,7 +23,7 @@ private final class Dog: Animal {
   }
 }
 
-/// The members of the class it inherits from stand in an object of their own.
+/// The members of the class it inherits from stand in a separate object.
 private final class Cat: Animal {
   enum CodingKeys: String, CodingKey { case lives, animal }
   let lives: Int

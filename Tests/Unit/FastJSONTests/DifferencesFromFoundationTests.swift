@@ -13,7 +13,7 @@ private let wholeNumbersOnly = [
 
 /// Intended differences, which the other tests of agreement leave out.
 @Suite struct `Differences from Foundation` {
-  @Test(arguments: unreadFaults) func `an invalid text is refused also where nobody reads it`(fault: String) throws {
+  @Test(arguments: unreadFaults) func `an invalid text is refused even where no model reads it`(fault: String) throws {
     #expect(try failure(Nothing.self, "{\"a\":\(fault)}").kind == .dataCorrupted)
     #expect(try failure(Nothing.self, "[\(fault)]").kind == .dataCorrupted)
     #expect(try failure([Nothing].self, "[{\"a\":\(fault)}]").path == [])
@@ -58,7 +58,7 @@ private let wholeNumbersOnly = [
     #expect(try decode([String: Int].self, #"{"a":1,"a":"x"}"#, with: snake) == ["a": 1])
   }
 
-  @Test func `of several errors in a dictionary the first counts`() throws {
+  @Test func `the first of several errors in a dictionary counts`() throws {
     let text = "{" + (0..<20).map { "\"\($0)\":null" }.joined(separator: ",") + "}"
     #expect(try failure([String: Int].self, text).path == ["0"])
   }

@@ -173,7 +173,7 @@ private func list(_ item: String, at index: Int) -> (text: String, offset: Int) 
     #expect(found == Failure(.typeMismatch, ["Index 0", "a", "b", "Index 2", "c", "Index 1"], at: 28))
   }
 
-  @Test func `names in the path are those of the program's own strategy`() throws {
+  @Test func `errors of decoding names in the path are those of the program's own strategy`() throws {
     struct Nested: Decodable {
       init(from decoder: any Decoder) throws {
         let root = try decoder.container(keyedBy: AnyKey.self)

@@ -149,7 +149,7 @@ private struct Generator {
       } else {
         var member = members[index]
         spoil(&member.value)
-        // Of equal names one alone would be spoiled.
+        // Of equal names, only one would be spoiled.
         members = members.filter { $0.name != member.name }
         members.insert(member, at: count(0...members.count))
       }

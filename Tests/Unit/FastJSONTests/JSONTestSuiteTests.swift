@@ -42,7 +42,7 @@ private let isMissing: Comment = "no shared/json-test-suite above this file, and
     #expect(Corpus.files("i_").count == 35)
   }
 
-  @Test(arguments: Corpus.files("y_")) func `what is valid is accepted`(name: String) throws {
+  @Test(arguments: Corpus.files("y_")) func `valid texts are accepted`(name: String) throws {
     let data = try Corpus.data(name)
     _ = try FastJSONDecoder().decode(AnyJSON.self, from: data)
     _ = try? FastJSONDecoder().decode(Nothing.self, from: data)
@@ -52,13 +52,15 @@ private let isMissing: Comment = "no shared/json-test-suite above this file, and
     #expect(try FastJSONDecoder().decode(AnyJSON.self, from: data) == expected)
   }
 
-  @Test(arguments: Corpus.files("n_")) func `what is invalid is refused, read or not`(name: String) throws {
+  @Test(arguments: Corpus.files("n_")) func `invalid texts are refused, whether or not a model reads them`(name: String)
+    throws
+  {
     let bytes = Array(try Corpus.data(name))
     #expect(isRefused(AnyJSON.self, bytes: bytes))
     #expect(isRefused(Nothing.self, bytes: bytes))
   }
 
-  @Test(arguments: Corpus.files("i_")) func `what is neither does not crash`(name: String) throws {
+  @Test(arguments: Corpus.files("i_")) func `undefined texts do not crash`(name: String) throws {
     let data = try Corpus.data(name)
     let isSame = try onLargeStack {
       let first = try? FastJSONDecoder().decode(AnyJSON.self, from: data)

@@ -46,7 +46,7 @@ private final class Keeper: Decodable {
   }
 }
 
-/// Remembers which sessions read a text, without keeping them. Each is used by one thread alone;
+/// Remembers which sessions read a text, without keeping them. Only one thread uses each;
 /// `userInfo` asks for `Sendable`.
 private final class Probe: @unchecked Sendable {
   static let key = CodingUserInfoKey(rawValue: "probe")
@@ -94,7 +94,7 @@ private final class DecoderKeeper: Decodable {
   }
 }
 
-/// A decoder that keeps what it has to apart from that of other tests.
+/// A decoder that is isolated from other tests' decoders.
 private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -> (
   decoder: FastJSONDecoder, probe: Probe
 ) {
@@ -127,7 +127,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     }
   }
 
-  @Test func `a container of elements goes on where it was`() throws {
+  @Test func `a container of elements continues where it was`() throws {
     let keeper = try decode(Keeper.self, Keeper.text(5))
     let first = try keeper.list.decode(Int.self)
     let rest = [try keeper.list.decode(Int.self), try keeper.list.decode(Int.self)]
@@ -268,7 +268,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     #expect(probe.session == nil)
   }
 
-  @Test func `what has ended is let go of while thousands are kept`() throws {
+  @Test func `finished sessions are released while thousands are kept`() throws {
     let sessions = SessionPool(capacity: 4)
     let (decoder, _) = try probed(sessions)
     var keepers: [ProbedKeeper] = []
@@ -319,7 +319,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     #expect(sessions.kept.count == 0)
   }
 
-  @Test func `what the userInfo refers to is let go`() throws {
+  @Test func `objects in the userInfo are released`() throws {
     final class Object: Sendable {}
     weak var weakObject: Object?
     let key = try #require(CodingUserInfoKey(rawValue: "object"))
@@ -334,7 +334,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     #expect(weakObject == nil)
   }
 
-  @Test func `what a strategy refers to is let go`() throws {
+  @Test func `objects in a strategy are released`() throws {
     final class Object: Sendable {}
     weak var weakObject: Object?
     let decoder = FastJSONDecoder()

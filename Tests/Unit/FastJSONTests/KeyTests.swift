@@ -162,7 +162,7 @@ private func object(_ names: some Sequence<String>) -> String {
     #expect(try decode(Record.self, reversed) == records.first)
   }
 
-  @Test func `members may be absent or more than asked for`() throws {
+  @Test func `members may be absent or more than requested`() throws {
     let text = #"{"x":[{"id":0}],"id":1,"y":{},"name":"n","isOpen":false,"score":0,"tags":[],"z":"\u0061"}"#
     #expect(try decode(Record.self, text).note == nil)
     #expect(try failure(Record.self, #"{"id":1,"name":"n"}"#) == Failure(.keyNotFound, [], at: 0))
@@ -181,7 +181,7 @@ private func object(_ names: some Sequence<String>) -> String {
     #expect(try decode([String: Int].self, object(names)) == expected)
   }
 
-  @Test(arguments: [20, 32, 33, 500]) func `names that differ in the middle alone are told apart`(count: Int) throws {
+  @Test(arguments: [20, 32, 33, 500]) func `names that differ only in the middle are told apart`(count: Int) throws {
     // The hash of names looks at their first and last eight bytes.
     let names = (0..<count).map { "firsteight\(1_000 + $0)lasteight" }
     let members = try decode(Members.self, object(names))

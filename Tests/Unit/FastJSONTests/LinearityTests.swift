@@ -36,7 +36,7 @@ private enum Union: Decodable, Equatable {
   }
 }
 
-/// The elements that are right, each read by a decoder of its own.
+/// The valid elements, each read by a separate decoder.
 private struct Lossy<Element: Decodable>: Decodable {
   var elements: [Element] = []
 

@@ -45,14 +45,14 @@ private let notNumbers = [
   "1-2", "1+2", "١", "1f", "0b1", "- 1", "1 .5",
 ]
 
-/// The next number away from zero, for one that does not end in 9.
+/// The next number away from zero, for a number that does not end in 9.
 private func beyond(_ number: String) -> String {
   let last = Int(number.suffix(1)) ?? 0
   return "\(number.dropLast())\(last + 1)"
 }
 
 @Suite struct `Numbers` {
-  @Test(arguments: doubles) func `a Double is the one that is nearest`(text: String) throws {
+  @Test(arguments: doubles) func `a Double is the nearest one`(text: String) throws {
     let expected = try #require(Double(text))
     #expect(try decode(Double.self, text).bitPattern == expected.bitPattern)
     #expect(try decode([Double].self, "[\(text),1]").first?.bitPattern == expected.bitPattern)

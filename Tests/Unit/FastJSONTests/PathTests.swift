@@ -162,7 +162,7 @@ private struct Again: Decodable {
     #expect(inner.codingPath.map(\.stringValue) == ["Index \(count - 1)", "Index 0", "id"])
   }
 
-  @Test func `a scalar that is asked for as a container has its path`() throws {
+  @Test func `a scalar that is requested as a container has its path`() throws {
     let text = #"{"a":[1,"x",null]}"#
     struct Model: Decodable {
       var failures: [Failure] = []

@@ -30,7 +30,7 @@ private struct Wrapped<Inner>: Decodable {
   }
 }
 
-/// Asks a decoder of its own for a text while it is decoded.
+/// Decodes a text with another decoder while it is decoded.
 private struct Busy: Decodable {
   static let key = CodingUserInfoKey(rawValue: "decoder")
 
@@ -49,7 +49,7 @@ private struct Busy: Decodable {
     #expect(sessions.contents.size < 8_192)
   }
 
-  @Test func `a decoder has no session of its own`() throws {
+  @Test func `a decoder does not own a session`() throws {
     let sessions = SessionPool(capacity: 4)
     let decoders = (0..<1_000).map { _ in FastJSONDecoder(sessions) }
     for decoder in decoders { _ = try decode(Ones.self, Ones.text(3), with: decoder) }
@@ -131,7 +131,7 @@ private struct Busy: Decodable {
     let decoder = FastJSONDecoder(sessions)
     let sums = try onLargeStack { (0..<3).map { _ in try? Wrapped<Int>.decodeAll(600, with: decoder) } }
     #expect(sums == [1_803, 1_803, 1_803])
-    // The last of them is used again, as is one that was never met.
+    // The last of them is reused, as is a new session.
     let session = sessions.take()
     let text = Array(#"{"id":1}"#.utf8)
     try text.withUnsafeBytes { try session.begin($0, .standard) }

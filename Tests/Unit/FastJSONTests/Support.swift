@@ -112,8 +112,8 @@ final class Box<Value: Sendable>: Sendable {
   func update(_ change: @Sendable (inout Value) -> Void) { state.withLock { change(&$0) } }
 }
 
-/// Hands a value to another thread, which alone uses it then, or only reads it: containers are not
-/// `Sendable`, and what is tested is that a model may do this with one that it has kept.
+/// Hands a value to another thread, which has exclusive use of it, or only reads it. Containers are
+/// not `Sendable`; the test shows that a model may do this with a container that it has kept.
 struct Handed<Value>: @unchecked Sendable {
   let value: Value
 }
