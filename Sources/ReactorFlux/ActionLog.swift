@@ -10,7 +10,7 @@
 /// try fresh.replay(recorder.log)
 /// ```
 public struct ActionLog: Sendable {
-  /// The version that ``encode(to:)`` writes, and the only one that ``init(from:)`` reads.
+  /// The version that ``encode(to:)`` writes, and the only version that ``init(from:)`` reads.
   public static let version = 1
 
   /// The actions, in the order in which they were dispatched.

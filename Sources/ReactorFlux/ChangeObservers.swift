@@ -24,7 +24,7 @@
     return observer.token
   }
 
-  /// Calls the observers that existed before the call, except those that have ended meanwhile.
+  /// Calls the observers that existed before the call, except observers that have ended meanwhile.
   func notify(_ store: any Store, _ error: (any Error)?) {
     var hasEnded = false
     for observer in observers {

@@ -16,7 +16,7 @@
   /// The dispatcher; `nil` for a store without one.
   weak var dispatcher: Dispatcher?
 
-  /// Notes a change. Within a run, observers are notified after the current action's handlers;
+  /// Records a change. Within a run, observers are notified after the current action's handlers;
   /// otherwise now.
   func changed(_ store: any Store) {
     changed.append(store)
@@ -27,7 +27,8 @@
     isBusy = false
   }
 
-  /// Notifies the observers of the changed stores, and then of those that observers changed.
+  /// Notifies the observers of the changed stores, and then the observers of the stores that they
+  /// changed.
   func notifyChanges() {
     guard !changed.isEmpty else { return }
     notifications += 1

@@ -22,7 +22,7 @@
   public static let shared = Dispatcher()
   /// The largest length of a chain in which the handling of each action dispatches the next: 100.
   public nonisolated static let maximumDepth = 100
-  /// The largest number of actions that one run queues, beyond those that its first action
+  /// The largest number of actions that one run queues, beyond the actions that its first action
   /// dispatches. It ends a run in which each action dispatches several.
   nonisolated static let maximumQueued = 100_000
 
@@ -326,7 +326,7 @@ extension Dispatcher {
   }
 }
 
-/// An action that waits for the end of the current one.
+/// An action that waits until the current one is handled.
 struct QueuedAction {
   let action: AnyAction
   let depth: Int

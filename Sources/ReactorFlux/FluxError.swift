@@ -19,7 +19,7 @@
   case nothingToWaitFor(store: String)
   /// A handler threw an error. The other handlers ran.
   case handlerFailed(store: String, event: String, any Error)
-  /// An action was dropped. It was the end of a chain of more than ``Dispatcher/maximumDepth``
+  /// An action was dropped. It was the last of a chain of more than ``Dispatcher/maximumDepth``
   /// actions, each dispatched by the handling of the one before, or one dispatch led to more than
   /// 100,000 actions.
   ///
@@ -33,8 +33,8 @@
   /// The payload's type is not `Encodable`, so the log cannot be written, or not `Decodable`, so it
   /// cannot be read.
   case notCodable(event: String, payload: String)
-  /// The log was recorded with stores that the dispatcher does not have. The names are those of
-  /// their types.
+  /// The log was recorded with stores that the dispatcher does not have. The names are their types'
+  /// names.
   case missingStores([String])
   /// The recorder has no snapshot of that position in a log of `count` actions.
   case noSuchPosition(Int, count: Int)

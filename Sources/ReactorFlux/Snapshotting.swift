@@ -36,7 +36,7 @@ extension Dispatcher {
   ///
   /// - Throws: ``FluxError/busy`` within a handler or an observer.
   public func restore(_ snapshot: DispatcherSnapshot) throws(FluxError) {
-    // Within a replay, this fails, and the replay goes on.
+    // Within a replay, this fails, and the replay continues.
     let wasReplaying = isReplaying
     isReplaying = true
     defer { isReplaying = wasReplaying }

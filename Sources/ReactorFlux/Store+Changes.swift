@@ -13,9 +13,9 @@ extension Store {
   /// The observation ends when `owner` is released or the token is cancelled; there is nothing to
   /// unregister. `owner` is not retained during the observation, only during a call of `body`.
   ///
-  /// An observer that is added during a notification is called from the next change on. One that
-  /// ends during a notification is not called again. Actions that `body` dispatches are handled
-  /// after all observers have been called.
+  /// An observer that is added during a notification is called from the next change on. An observer
+  /// that ends during a notification is not called again. Actions that `body` dispatches are
+  /// handled after all observers have been called.
   ///
   /// `body` must not capture `owner` strongly, or neither is ever released. Use
   /// ``observe(_:with:)`` or `[weak self]`.

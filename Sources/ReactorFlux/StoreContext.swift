@@ -21,7 +21,7 @@
     isOwned = true
   }
 
-  /// Notes a change. Changes before the next notification are merged. A later change without an
+  /// Records a change. Changes before the next notification are merged. A later change without an
   /// error does not discard an earlier error.
   func change(_ store: any Store, _ error: (any Error)?) {
     if let error { pendingError = error }

@@ -11,7 +11,7 @@
 ///
 /// ``Dispatcher/persist(_:as:version:with:migrate:)`` restores a store and then saves it after each
 /// change. Changes are saved together, `delay` after the first of them, in their order and off the
-/// main actor. Call ``flush()`` before the program is suspended or ends.
+/// main actor. Call ``flush()`` before the program is suspended or exits.
 ///
 /// A file is replaced in one step: after a crash, it has the old state or the new one. Use one
 /// persistence for a directory, in one process.
@@ -60,7 +60,7 @@
     self.decode = decode
   }
 
-  /// Saves what has changed without waiting for the delay, and returns when it is saved, or has
+  /// Saves the changes without waiting for the delay, and returns when they are saved or have
   /// failed.
   ///
   /// ```swift
@@ -71,7 +71,7 @@
   public func flush() async {
     if !unsaved.isEmpty, writer == nil { write() }
     while let writer {
-      // Cancels the wait alone.
+      // Cancels only the wait.
       writer.cancel()
       await writer.value
     }
@@ -88,7 +88,7 @@
     return StateFile(directory: directory, name: name)
   }
 
-  /// Notes a change, to be saved after the delay.
+  /// Records a change, to be saved after the delay.
   func note(_ name: String, _ capture: @escaping Capture) {
     changed[name] = capture
     if writer == nil { write() }
@@ -138,8 +138,8 @@ extension Dispatcher {
   /// - Parameters:
   ///   - name: The name of the file, which must stay the same from one version of the program to
   ///   the next.
-  ///   - version: The version of the state's encoded form. Increase it when an older state cannot
-  ///   be decoded any more.
+  ///   - version: The version of the state's encoded form. Increase it when an older state can no
+  ///     longer be decoded.
   ///   - migrate: A closure that makes a state of an older version's encoded form. The result is
   ///     saved. With `nil`, an older state is set aside.
   /// - Throws: ``FluxError/notRegistered(store:)``, ``FluxError/nameInUse(_:)``, or

@@ -72,7 +72,7 @@ extension PageChain {
     return actions + publish(hasNewValue: hasNewValue(result, of: work.operation)) + startNext()
   }
 
-  /// A refresh that only confirms what is shown is no new value.
+  /// A refresh that only confirms the shown pages brings no new value.
   private func hasNewValue(_ result: Result<Change, ReactorError>, of operation: Operation) -> Bool {
     if operation == .next || operation == .previous { return true }
     return if case .success = result { !isConfirmed } else { false }
@@ -90,7 +90,7 @@ extension PageChain {
     case (.success(.previous(let slot)), _):
       window.prepend(slot)
       previousError = nil
-      // The last page left leads to those dropped.
+      // The last remaining page links to the dropped ones.
       return (.success(true), drop(window.dropLast(beyond: limit)) + follow([0, 1]))
     case (.success(.window(let new, let startsAnew, let failure, let nextFailure)), _):
       let actions = replace(with: new, startsAnew: startsAnew)
@@ -110,11 +110,11 @@ extension PageChain {
     return (result.map { _ in true }, [])
   }
 
-  /// Replaces the pages that are held. Those that stay keep their streams.
+  /// Replaces the pages that are held. Pages that stay keep their streams.
   private mutating func replace(with new: Window, startsAnew: Bool) -> [Action] {
     var new = new
     isConfirmed = new.count == window.count && zip(new.slots, window.slots).allSatisfy { $0.instance === $1.instance }
-    // The error of the way that the list had says nothing about another one.
+    // The error of the earlier link says nothing about a new one.
     if !new.leadsToSame(as: window) { nextError = nil }
     for index in window.indices {
       if let place = new.index(of: window[index].key) { new[place].stream = window[index].stream.take() }
@@ -127,7 +127,7 @@ extension PageChain {
     for index in window.indices {
       guard let latest = window[index].stream?.latest else { continue }
       _ = adopt(latest, at: index)
-      // The list may have been given another answer since the operation took the one it has.
+      // The list may have received another response since the operation took its own.
       news.insert(window[index].key)
     }
     return actions

@@ -46,7 +46,7 @@ extension PageChain {
     return actions
   }
 
-  /// Follows the first page while none is loaded. After a removal, no page is fetched until a
+  /// Follows the first page while no page is loaded. After a removal, no page is fetched until a
   /// caller fetches the list.
   private mutating func followHead() -> [Action] {
     guard !streams.isEmpty, head == nil else { return [] }
@@ -61,7 +61,7 @@ extension PageChain {
     return [.cancel(stream.task)]
   }
 
-  /// Lets pages go that are held no longer, and ends their streams.
+  /// Releases pages that are no longer held, with their streams.
   mutating func drop(_ slots: [Slot]) -> [Action] {
     guard !slots.isEmpty else { return [] }
     release(slots)
@@ -77,7 +77,7 @@ extension PageChain {
     release(stream.latest)
     window[index].stream?.latest = state
     if state.isRemoved { return remove(from: index) }
-    // A failed attempt is no news: asking again at once would fail again, without end.
+    // A failed attempt is not newer: requesting again at once would fail for ever.
     let isNews = stream.latest?.isSame(as: state) != true
     if isNews { news.insert(key) }
     let isChanged = adopt(state, at: index)
@@ -93,7 +93,7 @@ extension PageChain {
     return publish(hasNewValue: false) + (isNew ? request(.followUp) : [])
   }
 
-  /// Returns the latest state of a loaded page's stream; `nil` if there is none.
+  /// Returns the latest state of a loaded page's stream; `nil` if the page is not loaded.
   func latest(of key: RecordKey) -> LoadState<Page>? {
     window.index(of: key).flatMap { window[$0].stream?.latest }
   }
@@ -128,10 +128,10 @@ extension PageChain {
   ///
   /// Follow-ups end, since none causes the next one. A follow-up takes the answers of the streams,
   /// and requests only pages behind the first one. If it succeeds, the list shows the answers to
-  /// these requests, so they are no newer ones. If it fails, the list has an error, and then looks
-  /// at the answers for the first page alone. What it requests may be newer for another list of the
-  /// same resources. That list takes it, and requests nothing for it: only the first page makes
-  /// those behind it due.
+  /// these requests, so they are not newer responses. If it fails, the list has an error, and then
+  /// considers only the responses for the first page. Its responses may be newer than the pages of
+  /// another list of the same resources. That list takes it, and requests nothing for it: only the
+  /// first page makes those behind it due.
   mutating func followUp() -> [Action] {
     guard running == nil, !news.isEmpty else { return [] }
     var isDue = false
@@ -144,7 +144,7 @@ extension PageChain {
       // A page that is due already failed.
       if latest.isInvalidated, window[index].shows(latest), window[index].due != .invalidation {
         window.markStale(at: index)
-        // The stream of the first page asks by itself.
+        // The stream of the first page sends its own request.
         guard index > 0 else { continue }
         window[index].due = .invalidation
         isDue = true
@@ -163,7 +163,7 @@ extension PageChain {
     isRemoved = index == 0
     if index == 0, let firstKey, let place = window.index(of: firstKey) { head = window[place].stream.take() }
     let actions = drop(window.removeSlots(from: index))
-    // What is under way continues from the pages that are left.
+    // An operation in progress continues from the remaining pages.
     guard index == 0 else { return actions + restart() + publish(hasNewValue: true) }
     (error, nextError, previousError) = (nil, nil, nil)
     let ended = [running].compactMap(\.self) + queue

@@ -15,7 +15,7 @@ extension PageChain {
     /// The pages that this one leads to, or the error of a link that cannot be followed.
     let next: Result<Link?, ReactorError>
     let previous: Result<Link?, ReactorError>
-    /// The number of the request for the page; a page that was asked for later has a higher one.
+    /// The number of the request for the page; a page that was requested later has a higher one.
     let asked: UInt64
     fileprivate(set) var fetchedAt: Date
     fileprivate(set) var isStale: Bool
@@ -30,7 +30,7 @@ extension PageChain {
     var stream: Followed?
   }
 
-  /// The pages that are held, in order, and the ways to those before them that the limit has
+  /// The pages that are held, in order, and the links to the earlier ones that the limit has
   /// dropped.
   ///
   /// A page is found by its key, and another one appended, in constant time, however many there
@@ -46,8 +46,8 @@ extension PageChain {
     private(set) var earlier: [Link] = []
     /// The positions of all of them in the list.
     private var places: [RecordKey: Int] = [:]
-    /// The pages after the last one held that the limit has dropped. A link that leads back to one
-    /// of them ends the list.
+    /// The pages after the last one held that the limit has dropped. A link back to one of them is
+    /// the end of the list.
     private var later: Set<RecordKey> = []
     /// The position of the first page held. Pages may come before it, so it may be negative.
     private var start = 0
@@ -140,8 +140,8 @@ extension PageChain.Slot {
 
 // Neighbours.
 extension PageChain.Window {
-  /// Returns the way to the page after the last one held; `nil` at the end of the list, and where a
-  /// link leads back to a page that is held or that the limit has dropped.
+  /// Returns the link to the page after the last held one; `nil` at the end of the list, and if the
+  /// link leads back to a page that is held or was dropped.
   func following() throws(ReactorError) -> PageChain.Link? { unknown(try slots.last?.next.get() ?? nil) }
 
   /// Returns the way to the page before the first one held. A page that the limit has dropped comes
@@ -198,14 +198,15 @@ extension PageChain.Window {
     return dropped
   }
 
-  /// Drops the last pages beyond `limit`. The links of those that stay lead to them.
+  /// Drops the last pages beyond `limit`. The links of the remaining pages lead to them.
   mutating func dropLast(beyond limit: Int) -> [PageChain.Slot] {
     let dropped = removeSlots(from: limit)
     later.formUnion(dropped.map(\.key))
     return dropped
   }
 
-  /// Removes the pages from an index on. Without any page, the ways to earlier ones go too.
+  /// Removes the pages from an index on. Without any page, the links to earlier ones are dropped
+  /// too.
   mutating func removeSlots(from index: Int) -> [PageChain.Slot] {
     guard index < slots.count else { return [] }
     let removed = remove(index...)

@@ -84,14 +84,15 @@ struct PageChain<Page: Sendable>: Sendable {
   var queue: [Work] = []
   /// The stream of ``first`` while no page is held.
   var head: Followed?
-  /// The pages whose streams have an answer or an invalidation that the list has yet to look at.
+  /// The pages whose streams have a response or an invalidation that the list has not processed
+  /// yet.
   var news: Set<RecordKey> = []
   var streams: [UInt64: Stream] = [:]
   var error: ReactorError? { didSet { release(oldValue) } }
   var nextError: ReactorError? { didSet { release(oldValue) } }
   var previousError: ReactorError? { didSet { release(oldValue) } }
   var isRemoved = false
-  /// A Boolean value that indicates whether the latest operation found every page as it was.
+  /// A Boolean value that indicates whether the latest operation found every page unchanged.
   var isConfirmed = false
   private var revision: UInt64 = 1
   private var valueRevision: UInt64 = 0
@@ -151,7 +152,7 @@ extension PageChain {
   }
 
   private func leads(_ link: () throws(ReactorError) -> Link?) -> Bool {
-    // A link that cannot be followed is there: loading it tells why.
+    // An invalid link counts as a link: loading it throws the reason.
     do { return try link() != nil } catch { return true }
   }
 
@@ -163,7 +164,7 @@ extension PageChain {
     }
   }
 
-  /// Publishes the present state as a new one to its readers.
+  /// Publishes the current state as a new one to its readers.
   mutating func publish(hasNewValue: Bool) -> [Action] {
     revision += 1
     if hasNewValue { valueRevision = ValueRevision.next() }

@@ -10,7 +10,7 @@ public import ReactorCore
 /// All pages are a chain: each is the page that the one before it links to.
 public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
   private var pages: [Page]
-  /// The order in which the pages were asked for.
+  /// The order in which the pages were requested.
   private var asked: [UInt64]
 
   /// A Boolean value that indicates whether a page follows the last one held.

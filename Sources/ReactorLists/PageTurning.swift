@@ -17,8 +17,8 @@ public struct PageTurning<Page: Sendable>: Sendable {
 
   let next: Turn
   let previous: Turn
-  /// A Boolean value that indicates whether the way depends on header fields. A 304 may leave them
-  /// out, so it says nothing of a way that has appeared or gone.
+  /// A Boolean value that indicates whether the next page depends on header fields. A 304 may leave
+  /// them out, so it says nothing of a way that has appeared or gone.
   let dependsOnFields: Bool
 
   /// The links of each response with the relations `next` and `prev` (RFC 8288, RFC 5005 §3).
@@ -45,7 +45,7 @@ public struct PageTurning<Page: Sendable>: Sendable {
   ///   - item: The name of the query item for the next page.
   ///   - next: Returns the cursor of the next page; `nil` or an empty one ends the list.
   ///   - previousItem: The name of the query item for the previous page. Default: `item`.
-  ///   - previous: Returns the cursor of the previous page. By default, there is none.
+  ///   - previous: Returns the cursor of the previous page. By default, `nil` for every page.
   public static func cursor(
     _ item: String, next: @escaping @Sendable (Page) -> String?, previousItem: String? = nil,
     previous: @escaping @Sendable (Page) -> String? = { _ in nil }
@@ -64,7 +64,7 @@ public struct PageTurning<Page: Sendable>: Sendable {
   /// - Parameters:
   ///   - next: Returns the resource of the next page from a page, the header fields of its response
   ///     and its resource; `nil` ends the list.
-  ///   - previous: The same for the previous page. By default, there is none.
+  ///   - previous: The same for the previous page. By default, `nil` for every page.
   public init(
     next: @escaping @Sendable (Page, HTTPFields, Resource) -> Resource?,
     previous: @escaping @Sendable (Page, HTTPFields, Resource) -> Resource? = { _, _, _ in nil }

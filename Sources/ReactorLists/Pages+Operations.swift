@@ -26,7 +26,7 @@ extension Pages {
   /// The policy for a page that is turned to.
   private var turningPolicy: FetchPolicy { policy == .staleWhileRevalidate ? .cacheFirst : policy }
 
-  /// The policy for a page that a follow-up asks for.
+  /// The policy for a page that a follow-up requests.
   private var followUpPolicy: FetchPolicy { policy == .cacheOnly ? .cacheOnly : .networkOnly }
 
   private func load(
@@ -75,11 +75,12 @@ extension Pages {
     let slot = try await load(link, turningPolicy)
     guard hasDropped else { return .previous(slot) }
     if case .success(let next?) = slot.next, next.key == head { return .previous(slot) }
-    // The page leads elsewhere since the limit dropped it: what is held is of another chain.
+    // The page links elsewhere since the limit dropped it, so the held pages belong to another
+    // chain.
     return try await fill(Chain.Window([slot]), count: count)
   }
 
-  /// Fetches the loaded pages: all of them in a refresh, else those that are due or belong to
+  /// Fetches the loaded pages: all of them in a refresh, else the pages that are due or belong to
   /// another chain.
   private func window(isRefresh: Bool) async throws(ReactorError) -> Chain.Change {
     let (old, nextError, firstKey) = chain.withLock { ($0.window, $0.nextError, $0.firstKey) }
@@ -121,9 +122,10 @@ extension Pages {
 
   /// Continues after `kept` where the server does not have the page that follows.
   ///
-  /// The page before it is asked for without validators, since a 304 keeps the link of its stored
-  /// response. What it leads to now follows. If that is the page that is gone, the list ends there,
-  /// and ``PageList/nextError`` says why. If that page is gone too, the one before it is asked for.
+  /// The page before it is requested without validators, since a 304 keeps the link of its stored
+  /// response. The page that it links to now follows. If that is the missing page, the list ends
+  /// there, and ``PageList/nextError`` says why. If that page is gone too, the page before it is
+  /// requested.
   private func without(
     _ error: ReactorError, after kept: Chain.Window, _ count: Int
   ) async throws(ReactorError) -> Chain.Change {
@@ -149,7 +151,7 @@ extension Pages {
   private func firstPage(isRefresh: Bool) async throws(ReactorError) -> Chain.Change {
     let link = try link(to: first)
     if isRefresh {
-      // Whether the stored response ends the list is not known yet.
+      // It is not known yet whether the stored response is the last of the list.
       return .window(
         Chain.Window([try await load(link, .networkOnly, isUnconditional: turning.dependsOnFields)]))
     }

@@ -36,8 +36,8 @@ extension Reactor {
 /// A list that comes in pages; see ``ReactorCore/Reactor/pages(from:by:limit:policy:polling:)``.
 ///
 /// The loaded pages are a chain: each is the page that the one before it links to.
-/// Operations run one after the other. If a page fails, the list stays as it was, and the next
-/// attempt continues there. After `removeAll()` or a sign-out, the list has no value.
+/// Operations run one after the other. If a page fails, the list is unchanged, and the next attempt
+/// continues there. After `removeAll()` or a sign-out, the list has no value.
 ///
 /// You can call every method from any isolation. Nothing runs on the caller's actor.
 public final class Pages<Page: Sendable>: Sendable {
@@ -70,7 +70,8 @@ public final class Pages<Page: Sendable>: Sendable {
   /// no new value.
   public var states: PageStates<Page> { PageStates(pages: self) }
 
-  /// Returns the list, and loads the first page if none is loaded, as the policy of the list says.
+  /// Returns the list, and loads the first page if no page is loaded, as the policy of the list
+  /// says.
   ///
   /// ```swift
   /// let list = try await pages.fetch()
@@ -121,9 +122,9 @@ public final class Pages<Page: Sendable>: Sendable {
   /// changes once, at the end.
   ///
   /// If the server no longer has a page, the page before it is fetched without validators, since a
-  /// 304 keeps the link of its stored response. The list continues at its new link. If the list
-  /// ends by links, its last page is fetched without validators too: with a 304, a new next page
-  /// would be missed.
+  /// 304 keeps the link of its stored response. The list continues at its new link. If links show
+  /// the end of the list, its last page is fetched without validators too: with a 304, a new next
+  /// page would be missed.
   ///
   /// A cancelled caller returns at once. The refresh continues while the states are read.
   ///

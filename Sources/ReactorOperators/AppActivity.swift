@@ -5,8 +5,8 @@ import ReactorCore
 public protocol AppActivity: Sendable {
   /// A stream with an element each time the app becomes active, from the access on.
   ///
-  /// Each access makes a new stream, which ends when its reader does. Moments that the reader has
-  /// not yet seen may be merged into one element.
+  /// Each access creates a new stream, which lives as long as its reader. Moments that the reader
+  /// has not yet seen may be merged into one element.
   var becameActive: AsyncStream<Void> { get }
 }
 
@@ -14,8 +14,8 @@ public protocol AppActivity: Sendable {
 ///
 /// - On Apple platforms, the source is the notification of `UIApplication`, `NSApplication` or
 ///   `WKApplication`.
-/// - On other platforms, programs do not become active, and the stream has no elements. It ends
-///   when its reader does.
+/// - On other platforms, programs do not become active, and the stream has no elements. It lives as
+///   long as its reader.
 public struct SystemAppActivity: AppActivity {
   /// Creates the source. Nothing is observed until ``becameActive`` is read.
   public init() {}

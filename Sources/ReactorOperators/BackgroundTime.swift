@@ -21,7 +21,7 @@ public protocol BackgroundTime: Sendable {
 
 /// An activity with background time. It ends with ``end()``, or when it is released.
 public final class BackgroundActivity: Sendable {
-  /// The closure to call at the end; `nil` once the activity has ended.
+  /// The closure to call when the activity ends; `nil` once it has ended.
   private let onEnd: Mutex<(@Sendable () -> Void)?>
 
   /// Creates a running activity.
@@ -53,7 +53,7 @@ public struct SystemBackgroundTime: BackgroundTime {
       let ended = DispatchSemaphore(value: 0)
       // `ProcessInfo` does not accept an empty reason.
       let reason = name.isEmpty ? "background activity" : name
-      // The activity lasts as long as the block, which runs on a queue of its own. The system calls
+      // The activity lasts as long as the block, which runs on a separate queue. The system calls
       // the block again when the activity expires, and calls it only for that if it grants no time.
       ProcessInfo.processInfo.performExpiringActivity(withReason: reason) { isExpiring in
         guard isExpiring else { return ended.wait() }

@@ -10,7 +10,7 @@
     import Musl
   #endif
 
-  /// The memory pressure of a control group of Linux (cgroup v2), such as that of a container.
+  /// The memory pressure of a control group of Linux (cgroup v2), such as a container's.
   ///
   /// ```swift
   /// configuration.memoryPressure = CgroupMemoryPressure()
@@ -35,7 +35,7 @@
     /// be watched.
     public var warnings: AsyncStream<Void> { watch {} }
 
-    /// - Parameter ended: A closure that is called when nothing is watched any more.
+    /// - Parameter ended: A closure that is called when the watch has ended.
     func watch(_ ended: @escaping @Sendable () -> Void) -> AsyncStream<Void> {
       let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
       guard let file, let watch = FileWatch(file) else {
@@ -43,7 +43,7 @@
         ended()
         return stream
       }
-      // After the watch has begun, so that no change falls between.
+      // Read after the watch has started, so that no change is missed.
       let latest = Mutex(Self.count(file))
       watch.begin(
         changed: {

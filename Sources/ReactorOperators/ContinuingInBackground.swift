@@ -10,14 +10,14 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///
   /// Background time is held from `makeAsyncIterator()` until the sequence ends or fails, its
   /// reader is cancelled, or the iterator is released. A reader's cancellation takes effect while
-  /// it waits for an element, or when it asks for the next.
+  /// it waits for an element, or when it requests the next.
   ///
   /// When the time expires first, this sequence is cancelled and the reader gets `timeoutError` at
   /// once, even if this sequence ignores cancellation. If the system then suspends the app, the
   /// reader sees the error when the app runs again. A cancelled reader gets a `CancellationError`
   /// at once, so that an interrupted sequence does not look complete.
   ///
-  /// This sequence runs in its own task, which asks it for an element when the reader asks for one.
+  /// This sequence runs in its own task, which pulls an element when the reader requests one.
   ///
   /// - Parameters:
   ///   - name: The name to show in the system's tools.

@@ -22,10 +22,10 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   /// A slow reader gets only the latest state. `LoadState.revision` counts the states of the
   /// result, and is independent of the revisions of both sequences.
   ///
-  /// Both sequences are followed in tasks of their own, this one from `makeAsyncIterator()` on. The
-  /// tasks are cancelled when the iterator is released or the reader's task is cancelled. The
-  /// result ends then, or when both sequences have ended. A dependent sequence that ignores
-  /// cancellation delays the next one.
+  /// Each sequence is iterated in its own task, this one from `makeAsyncIterator()` on. The tasks
+  /// are cancelled when the iterator is released or the reader's task is cancelled. The result ends
+  /// then, or when both sequences have ended. A dependent sequence that ignores cancellation delays
+  /// the next one.
   ///
   /// A placeholder of this sequence counts as no value, so nothing is fetched for it.
   ///

@@ -27,7 +27,7 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   let keepsPreviousValue: Bool
   private var run = Run.none
   /// The state with the last value of an earlier sequence, to show while the current one loads;
-  /// `nil` if there is none, or none to keep.
+  /// `nil` if there was no value, or it is not to be kept.
   private var previous: LoadState<Value>?
   /// The latest state of the running sequence.
   private var inner: LoadState<Value>?
@@ -189,8 +189,8 @@ extension DependentSwitch {
 }
 
 extension LoadState {
-  /// A Boolean value that indicates whether there is no value yet, or only a placeholder, and one
-  /// may come.
+  /// A Boolean value that indicates whether there is no value yet, or only a placeholder, and a
+  /// value may still come.
   fileprivate var isLoadingWithoutValue: Bool {
     (value == nil || isPlaceholder) && error == nil && fetchStatus != .idle
   }

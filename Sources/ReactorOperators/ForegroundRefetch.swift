@@ -42,7 +42,7 @@ private final class ForegroundMoment: Sendable {
 
   /// Begins a new moment; returns `false` if the latest one began less than `interval` ago.
   func begin(after interval: Duration) -> Bool {
-    // A clock that was set back counts as one that has passed the interval.
+    // If the clock was set back, the interval counts as passed.
     if let past = elapsed.withLock(\.self)?(), past >= .zero, past < interval { return false }
     let new = clock.stopwatch()
     elapsed.withLock { $0 = new }

@@ -1,7 +1,7 @@
 import ReactorCore
 import Synchronization
 
-/// Background time for servers and command-line tools, which lets work finish when they are told to
+/// Background time for servers and command-line tools, which lets work finish after a request to
 /// stop.
 ///
 /// The library handles no signals; the program does:
@@ -41,7 +41,7 @@ public final class GracePeriod: BackgroundTime {
   /// - Parameter clock: The clock that measures the time in ``end(within:)``.
   public init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
 
-  /// The number of running activities: those that have neither ended nor expired.
+  /// The number of running activities: activities that have neither ended nor expired.
   public var activityCount: Int { state.withLock(\.activities.count) }
 
   /// Begins an activity. If ``end(within:)`` has nothing left to wait for, the activity expires
@@ -60,7 +60,7 @@ public final class GracePeriod: BackgroundTime {
     return BackgroundActivity { self.close(id) }
   }
 
-  /// Waits until no activity runs. Those that still run after `duration` expire.
+  /// Waits until no activity runs. Activities that still run after `duration` expire.
   ///
   /// It also waits for activities that begin while another runs. An activity that begins after the
   /// last one has ended expires at once. If the calling task is cancelled, all activities expire
@@ -83,7 +83,7 @@ public final class GracePeriod: BackgroundTime {
     expire()
   }
 
-  /// Returns a stream that ends when no activity runs; `nil` if none does.
+  /// Returns a stream that ends when no activity runs; `nil` if no activity runs.
   private func allEnded() -> AsyncStream<Never>? {
     let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
     return state.withLock { state in

@@ -12,9 +12,9 @@ extension AsyncSequence {
   /// value stays. It is dropped when the value is removed. A placeholder is transformed like a
   /// value, and nothing that was derived from it stays.
   ///
-  /// `LoadState.valueRevision` is that of the value from which the derived one was made. The rest
-  /// of a state is passed on unchanged, and so are failure, end and cancellation. Runs on the
-  /// caller's executor.
+  /// `LoadState.valueRevision` comes from the value that the derived value was made from. The rest
+  /// of a state is passed on unchanged, and so are failure, completion and cancellation. Runs on
+  /// the caller's executor.
   public func mapValues<Value, Derived>(
     _ transform: @escaping @Sendable (Value) -> Derived?
   ) -> MappedValues<Self, Value, Derived> where Element == LoadState<Value> {
@@ -87,17 +87,17 @@ enum ValueChange {
   case same
   /// There is no value yet, or not in this state. A known value is still valid.
   case absent
-  /// There is no value any more: it was removed, or the sequence now shows another thing.
+  /// There is no longer a value: it was removed, or the sequence now shows another resource.
   case lost
 }
 
 /// Tracks the value in a sequence of load states.
 struct ValueFollower {
-  /// `LoadState.valueRevision` of the latest value; `nil` if there is none, or it is lost.
+  /// `LoadState.valueRevision` of the latest value; `nil` before the first value, or if it is lost.
   private var revision: UInt64?
 
-  /// Returns the change that a state is. A placeholder is no value, unless it is the latest value,
-  /// kept.
+  /// Returns the change that a state is. A placeholder does not count as a value, unless it is the
+  /// kept latest value.
   mutating func follow<Value>(_ state: LoadState<Value>) -> ValueChange {
     guard state.value == nil || (state.isPlaceholder && revision != state.valueRevision) else {
       defer { revision = state.valueRevision }

@@ -1,7 +1,7 @@
 import ReactorCore
 import Synchronization
 
-/// A channel without a buffer: each element passes from one task to another when it is asked for,
+/// A channel without a buffer: each element passes from one task to another when it is requested,
 /// until either task or a third one ends the channel.
 final class RendezvousChannel<Element: Sendable>: Sendable {
   private typealias Reader = CheckedContinuation<Element?, any Error>
@@ -70,7 +70,7 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
   /// nothing.
   func end(throwing error: (any Error)? = nil) {
     let (reader, giver, onEnd) = state.withLock { state in state.end(error) }
-    // First, so that the activity has ended when the reader resumes.
+    // Done first, so that the activity has ended when the reader resumes.
     onEnd?()
     if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
     giver?.resume(returning: false)
@@ -85,7 +85,7 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
     if hasEnded { action() }
   }
 
-  /// Waits until an element is asked for; returns `false` after the end.
+  /// Waits until an element is requested; returns `false` after the end.
   private func isAsked() async -> Bool {
     await withCheckedContinuation { giver in
       let answer: Bool? = state.withLock { state in

@@ -41,8 +41,8 @@ where Signals.Failure == Never {
   let base: Base
   let signals: Signals
   let isWanted: @Sendable (Signals.Element) -> Bool
-  /// A Boolean value that indicates whether a signal asks for one run. Otherwise it is a condition
-  /// that holds until the next signal.
+  /// A Boolean value that indicates whether each signal requests one run. Otherwise it is a
+  /// condition that holds until the next signal.
   let isEvent: Bool
   let interval: Duration
   let clock: any Clock<Duration>
@@ -100,7 +100,7 @@ where Signals.Failure == Never {
       demand = nil
     }
 
-    /// Waits until the next run may start; returns `false` if there is none.
+    /// Waits until the next run may start; returns `false` if there will be no further run.
     private mutating func isDue(_ demand: TriggerState, isolation actor: isolated (any Actor)?) async -> Bool {
       // The run may have become unwanted during the pause.
       repeat {
@@ -173,8 +173,8 @@ final class TriggerState: Sendable {
   /// Discards the demand that has accumulated.
   func clear() { state.set(false) }
 
-  /// Waits until a run is wanted; returns `false` if none will be, because the sequence has ended
-  /// or the task is cancelled.
+  /// Waits until a run is wanted; returns `false` if none will follow, because the sequence has
+  /// ended or the task is cancelled.
   func wait() async -> Bool { await state.wait() }
 }
 

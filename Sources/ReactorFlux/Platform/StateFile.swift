@@ -17,9 +17,9 @@ struct StateFile: Sendable {
     var state: [UInt8]
   }
 
-  /// A file whose content is not what was written.
+  /// A file whose content differs from what was written.
   struct Damaged: Error, CustomStringConvertible {
-    var description: String { "the file is not whole, or is no file of a store" }
+    var description: String { "the file is truncated, or is not the file of a store" }
   }
 
   /// A call of the system that failed.

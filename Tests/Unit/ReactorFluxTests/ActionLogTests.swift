@@ -13,7 +13,7 @@ import Testing
     dispatcher.use(recorder)
   }
 
-  @Test func `is written as names, payloads and errors, with a version and the stores`() throws {
+  @Test func `a log of actions is written as names, payloads and errors, with a version and the stores`() throws {
     dispatcher.dispatch(.added, Entry(title: "Rent", amounts: [1, 2]))
     dispatcher.dispatch(.noted, "hello")
     dispatcher.dispatch(.noted, nil)
@@ -28,7 +28,7 @@ import Testing
         """)
   }
 
-  @Test func `that was written and read gives the same stores, and is written the same`() throws {
+  @Test func `a log of actions that was written and read gives the same stores, and is written the same`() throws {
     dispatcher.dispatch(.added, Entry(title: "Rent", amounts: [1, 2]))
     dispatcher.dispatch(.noted, nil)
     dispatcher.dispatch(.noted, "hello")
@@ -47,7 +47,7 @@ import Testing
     #expect(try Self.text(log) == text)
   }
 
-  @Test func `that is empty is written and read`() throws {
+  @Test func `a log of actions that is empty is written and read`() throws {
     let log = try Self.log(Self.text(ActionLog()), dispatcher)
     #expect(log.actions.isEmpty)
     #expect(log.stores.isEmpty)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `is not read without the events of a dispatcher`() {
+  @Test func `a log of actions is not read without the events of a dispatcher`() {
     let error = #expect(throws: DecodingError.self) {
       _ = try JSONDecoder().decode(ActionLog.self, from: Data(#"{"version":1,"stores":[],"actions":[]}"#.utf8))
     }
@@ -102,7 +102,7 @@ import Testing
     (#"{"event":"added","error":"text"}"#, "actions, Index 1, error"),
     (#"7"#, "actions"),
   ])
-  func `that is corrupt is refused, with the place`(entry: String, path: String) throws {
+  func `a log of actions that is corrupt is refused, with the place`(entry: String, path: String) throws {
     let text = #"{"version":1,"stores":[],"actions":[{"event":"cleared"},\#(entry)]}"#
     let error = try #require(throws: DecodingError.self) { _ = try Self.log(text, dispatcher) }
     #expect(Self.path(error).hasPrefix(path), "\(error)")
@@ -168,5 +168,5 @@ private final class WriteOnly: PlainStore {
     ("App.(unknown context at $104e8c2f0).Session", "App.Session"), ("App.Session", "App.Session"),
     ("App.(unknown context at $1).Outer.(unknown context at $2).Inner", "App.Outer.Inner"),
   ])
-  func `is the same in each run`(written: String, name: String) { #expect(readable(written) == name) }
+  func `a type's name is the same in each run`(written: String, name: String) { #expect(readable(written) == name) }
 }

@@ -43,7 +43,7 @@ import Testing
     #expect(trace.lines == ["middleware", "1", "middleware", "middleware", "3", "told of 2"])
   }
 
-  @Test func `what handlers dispatch follows after the batch, each a change of its own`() throws {
+  @Test func `what handlers dispatch follows after the batch, each as a separate change`() throws {
     try observed { [dispatcher] _, action in
       if let number = action.payload, number < 10 { dispatcher.dispatch(.go, number * 10) }
     }

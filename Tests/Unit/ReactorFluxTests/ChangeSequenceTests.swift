@@ -5,7 +5,7 @@ import Testing
 
 /// `changes`: the latest only.
 @MainActor @Suite struct `The sequence of changes` {
-  @Test func `gives the latest of those that nobody has taken`() async {
+  @Test func `the sequence yields the latest of the changes that were not read`() async {
     let store = Probe<A>()
     var changes = store.changes.makeAsyncIterator()
     store.emitChange()
@@ -17,7 +17,7 @@ import Testing
     #expect(next != nil && next?.error == nil)
   }
 
-  @Test func `gives a change once for each dispatch`() async throws {
+  @Test func `the sequence of changes gives a change once for each dispatch`() async throws {
     let dispatcher = Dispatcher()
     let store = try dispatcher.probe(A.self) { store, action in
       store.emitChange(error: Refused())
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `ends with the task`() async {
+  @Test func `the sequence of changes ends with the task`() async {
     let store = Probe<A>()
     let changes = store.changes
     let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -51,7 +51,7 @@ import Testing
     #expect(store.context.observers.observers.isEmpty)
   }
 
-  @Test func `ends with the store, after its last change`() async {
+  @Test func `the sequence of changes ends with the store, after its last change`() async {
     var store: Probe<A>? = Probe()
     var changes = store?.changes.makeAsyncIterator()
     store?.emitChange(error: Refused())
@@ -62,7 +62,7 @@ import Testing
     #expect(await changes?.next() == nil)
   }
 
-  @Test func `ends its observation when it is let go`() {
+  @Test func `the sequence of changes ends its observation when it is let go`() {
     let store = Probe<A>()
     do {
       let changes = store.changes
@@ -73,7 +73,7 @@ import Testing
     #expect(store.context.observers.observers.isEmpty)
   }
 
-  @Test func `is a new one at each access`() async {
+  @Test func `the sequence of changes is a new one at each access`() async {
     let store = Probe<A>()
     var first = store.changes.makeAsyncIterator()
     var second = store.changes.makeAsyncIterator()
@@ -82,7 +82,7 @@ import Testing
     #expect(await second.next() != nil)
   }
 
-  @Test func `is not needed where the store is Observable`() throws {
+  @Test func `the sequence of changes is not needed where the store is Observable`() throws {
     let dispatcher = Dispatcher()
     try dispatcher.register(Watched.self)
     let store = try dispatcher.store(Watched.self)

@@ -7,7 +7,7 @@ import Testing
   let trace = Trace()
   let owner = Owner()
 
-  @Test func `are told once for each dispatch and store, when all handlers have run`() throws {
+  @Test func `changes are told once for each dispatch and store, when all handlers have run`() throws {
     let first = try dispatcher.probe(A.self) { [trace] store, _ in
       for _ in 1...3 { store.emitChange() }
       trace.add("A")
@@ -23,7 +23,7 @@ import Testing
     #expect(trace.lines == ["A", "B", "A changed", "B changed"])
   }
 
-  @Test func `keep their error, the last of several, though a change without one follows`() throws {
+  @Test func `changes keep their error, the last of several, though a change without one follows`() throws {
     struct Other: Error {}
     var errors: [(any Error)?] = []
     let store = try dispatcher.probe(A.self) { store, action in
@@ -85,7 +85,7 @@ import Testing
     #expect(trace.lines == expected)
   }
 
-  @Test func `let observers dispatch, which is handled when all were told`() throws {
+  @Test func `changes let observers dispatch, which is handled when all were told`() throws {
     let store = try dispatcher.probe(A.self) { [trace] store, action in
       trace.add("go \(action.payload ?? 0)")
       store.emitChange()

@@ -21,7 +21,7 @@ import Testing
     #expect(errors == [Refused()])
   }
 
-  @Test func `pass the middlewares`() async throws {
+  @Test func `effects pass the middlewares`() async throws {
     let store = try dispatcher.probe(A.self)
     dispatcher.use { action, next in
       next(action)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: [Ending.value, .error, .cancellation])
-  func `that are cancelled while they run dispatch nothing`(ending: Ending) async throws {
+  func `effects that are cancelled while they run dispatch nothing`(ending: Ending) async throws {
     let trace = Trace()
     _ = try dispatcher.probe(A.self, trace.line("A"))
     let (started, isStarted) = AsyncStream.makeStream(of: Void.self)
@@ -63,7 +63,7 @@ import Testing
     #expect(trace.lines == [])
   }
 
-  @Test func `that throw CancellationError of their own dispatch nothing`() async throws {
+  @Test func `effects that throw their own CancellationError dispatch nothing`() async throws {
     let trace = Trace()
     _ = try dispatcher.probe(A.self, trace.line("A"))
     await dispatcher.dispatch(.go) { throw CancellationError() }
@@ -76,7 +76,7 @@ import Testing
     #expect(store.values == [1])
   }
 
-  @Test func `that run at the same time do not wait for each other`() async throws {
+  @Test func `effects that run at the same time do not wait for each other`() async throws {
     let store = try dispatcher.probe(A.self)
     let (gate, continuation) = AsyncStream.makeStream(of: Void.self)
     async let slow: Void = dispatcher.dispatch(.go) {

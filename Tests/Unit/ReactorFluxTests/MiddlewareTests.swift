@@ -6,7 +6,7 @@ import Testing
   let dispatcher = Dispatcher()
   let trace = Trace()
 
-  @Test func `are passed in the order in which they were added, and return in the other`() throws {
+  @Test func `middlewares are passed in the order in which they were added, and return in the other`() throws {
     _ = try dispatcher.probe(A.self, trace.line("A"))
     for name in ["first", "second"] {
       dispatcher.use { [trace] action, next in
@@ -19,7 +19,7 @@ import Testing
     #expect(trace.lines == ["first go", "second go", "A 1", "second is done", "first is done"])
   }
 
-  @Test func `see payload, error and type, and get the typed action back`() {
+  @Test func `middlewares see payload, error and type, and get the typed action back`() {
     dispatcher.use { [trace] action, next in
       trace.add("\(action.payload ?? "none"), \(action.error.map { "\($0)" } ?? "none"), \(action.payloadType)")
       #expect(action.action(of: Event<String>("go")) == nil)
@@ -32,7 +32,7 @@ import Testing
     #expect(trace.lines == ["1, none, Int", "none, Refused(), Int", "(), none, ()"])
   }
 
-  @Test func `may drop an action`() throws {
+  @Test func `middlewares may drop an action`() throws {
     let store = try dispatcher.probe(A.self)
     dispatcher.use { action, next in if action.payload as? Int != 2 { next(action) } }
     dispatcher.use { [trace] action, next in
@@ -44,7 +44,7 @@ import Testing
     #expect(trace.lines == ["1", "3"])
   }
 
-  @Test func `may replace an action, also by one of another event`() throws {
+  @Test func `middlewares may replace an action, also by one of another event`() throws {
     let reports = Reports(of: dispatcher)
     let store = try dispatcher.probe(A.self)
     try dispatcher.register(Counter.self)
@@ -63,7 +63,7 @@ import Testing
     #expect(reports.lines == [conflict.description])
   }
 
-  @Test func `may add actions, whose changes are told together`() throws {
+  @Test func `middlewares may add actions, whose changes are told together`() throws {
     let store = try dispatcher.probe(A.self) { store, _ in store.emitChange() }
     let owner = Owner()
     store.observe(owner) { [trace] store, _ in trace.add("\(store.values)") }
@@ -88,7 +88,7 @@ import Testing
     #expect(trace.lines == ["1", "2"])
   }
 
-  @Test func `that dispatch what they drop end at the stated depth`() throws {
+  @Test func `middlewares that dispatch what they drop end at the stated depth`() throws {
     let reports = Reports(of: dispatcher)
     dispatcher.use { [dispatcher] action, _ in dispatcher.dispatch(action) }
     dispatcher.dispatch(.go, 1)
@@ -104,7 +104,7 @@ import Testing
     #expect(store.values == [1])
   }
 
-  @Test func `are passed by posted actions and by those of effects`() async throws {
+  @Test func `middlewares are passed by posted actions and by those of effects`() async throws {
     dispatcher.use { [trace] action, next in
       trace.add(action.name)
       next(action)
@@ -114,7 +114,7 @@ import Testing
     #expect(trace.lines == ["go", "next"])
   }
 
-  @Test func `that log write names and types, never contents, before the handlers run`() throws {
+  @Test func `middlewares that log write names and types, never contents, before the handlers run`() throws {
     _ = try dispatcher.probe(A.self, trace.line("A"))
     dispatcher.use(ActionLogger { [trace] in trace.add($0) })
     dispatcher.dispatch(.go, 42)

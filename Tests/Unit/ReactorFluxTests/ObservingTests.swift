@@ -41,7 +41,7 @@ import Testing
     #expect(holder.own == nil)
   }
 
-  @Test func `ends when its token is cancelled, the others go on`() {
+  @Test func `ends when its token is cancelled, the others continue`() {
     let token = store.observe(owner) { [trace] _, _ in trace.add("first") }
     store.observe(owner) { [trace] _, _ in trace.add("second") }
     store.emitChange()

@@ -1,7 +1,7 @@
 import ReactorFlux
 import Testing
 
-/// Actions from other isolations: none is lost, and a sender's come in its order.
+/// Actions from other isolations: no action is lost, and each sender's actions keep their order.
 @MainActor @Suite struct Posting {
   nonisolated static let senders = 8
   nonisolated static let each = 12_500
@@ -37,7 +37,7 @@ import Testing
     #expect(posted == [])
   }
 
-  @Test func `is handled though nobody dispatches after it`() async throws {
+  @Test func `a posted action is handled even without a later dispatch`() async throws {
     let (handled, continuation) = AsyncStream.makeStream(of: Int.self)
     _ = try dispatcher.probe(A.self) { _, action in
       continuation.yield(action.payload ?? -1)
@@ -61,7 +61,7 @@ import Testing
     dispatcher.dispatch(.go, 3)
     #expect(store.values == [1, 2, 3])
     dispatcher.post(.go, 4)
-    // An event that nobody handles takes the posted ones along too.
+    // Dispatching an event without a handler also delivers the posted ones.
     dispatcher.dispatch(Event<Void>("nobody"))
     #expect(store.values == [1, 2, 3, 4])
   }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import ReactorFlux
 
-/// A store that does with ``Event/go`` and ``Event/next`` what the test says. Each tag is a store
-/// type of its own.
+/// A store that does with ``Event/go`` and ``Event/next`` what the test says. Each tag is a
+/// separate store type.
 final class Probe<Tag>: Store {
   typealias Body = @MainActor (Probe, Action<Int>) throws -> Void
 

@@ -7,14 +7,14 @@ import Testing
 
   private func parting() -> Parting { Parting { [dispatcher] in dispatcher.dispatch(.go, 1) } }
 
-  @Test func `are handled when they were dispatched directly`() throws {
+  @Test func `payloads that dispatch as they go are handled when they were dispatched directly`() throws {
     let store = try dispatcher.probe(A.self)
     try dispatcher.register(Porter.self)
     dispatcher.dispatch(.brought, parting())
     #expect(store.values == [1])
   }
 
-  @Test func `are handled when they were queued`() throws {
+  @Test func `payloads that dispatch as they go are handled when they were queued`() throws {
     let store = try dispatcher.probe(A.self) { [self] _, action in
       if action.payload == 0 { for _ in 1...3 { dispatcher.dispatch(.brought, parting()) } }
     }
@@ -23,7 +23,7 @@ import Testing
     #expect(store.values == [0, 1, 1, 1])
   }
 
-  @Test func `are handled when they were posted`() throws {
+  @Test func `payloads that dispatch as they go are handled when they were posted`() throws {
     let store = try dispatcher.probe(A.self)
     try dispatcher.register(Porter.self)
     for _ in 1...3 { dispatcher.post(.brought, parting()) }
@@ -39,7 +39,7 @@ import Testing
     #expect(reports.errors.count == 1)
   }
 
-  @Test func `are handled and recorded when a recorder forgets them`() throws {
+  @Test func `payloads that dispatch as they go are handled and recorded when a recorder forgets them`() throws {
     let store = try dispatcher.probe(A.self)
     let recorder = ActionRecorder(keepsSnapshots: true)
     dispatcher.use(recorder)

@@ -73,7 +73,7 @@ import Testing
     #expect(replaying.prefix(2) == [true, false])
   }
 
-  @Test func `goes on dropping after an observer has tried to restore a state within it`() throws {
+  @Test func `continues dropping after an observer has tried to restore a state within it`() throws {
     let log = try Self.log {
       $0.dispatch(.noted, "one")
       $0.dispatch(.noted, "two")
@@ -148,7 +148,7 @@ import Testing
     #expect(try fresh.ledger.lines == ["one"])
   }
 
-  @Test func `goes on where a handler fails, and reports it`() throws {
+  @Test func `continues where a handler fails, and reports it`() throws {
     let log = try Self.log { dispatcher in
       dispatcher.dispatch(.go, 1)
       dispatcher.dispatch(.noted, "one")

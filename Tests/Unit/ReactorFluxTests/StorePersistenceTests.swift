@@ -68,7 +68,7 @@ private final class Settings: PlainStore, Snapshotting {
     await persistence?.flush()
   }
 
-  @Test func `has its state again at the next launch, before the first action`() async throws {
+  @Test func `a persisted store has its state again at the next launch, before the first action`() async throws {
     try launch()
     #expect(try state == Settings.State())
     await run(1, 2)
@@ -106,7 +106,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(reports?.errors.count == 1)
   }
 
-  @Test func `saves a change from before, where nothing was saved`() async throws {
+  @Test func `a persisted store saves a change from before, where nothing was saved`() async throws {
     try launchLate()
     #expect(try state.values == [7])
     await persistence?.flush()
@@ -114,7 +114,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(try state.values == [7] && reports?.errors.isEmpty == true)
   }
 
-  @Test func `is saved once for many changes, and not if nothing has changed`() async throws {
+  @Test func `a persisted store is saved once for many changes, and not if nothing has changed`() async throws {
     try launch()
     await persistence?.flush()
     #expect(files == [])
@@ -128,7 +128,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(encodings.withLock(\.self) == 1)
   }
 
-  @Test func `is saved after the delay by itself`() async throws {
+  @Test func `a persisted store is saved after the delay by itself`() async throws {
     try launch(delay: .zero)
     dispatcher.dispatch(.go, 1)
     // The writer's task ends once it has saved: no time passes in the test.
@@ -192,7 +192,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(aside.hasSuffix("settings.state.damaged"))
   }
 
-  @Test func `of a later version is set aside, and the program begins anew`() async throws {
+  @Test func `of a later version is set aside, and the program begins again`() async throws {
     try launch(version: 7)
     await run(1)
     try launch(version: 2)
@@ -230,7 +230,7 @@ private final class Settings: PlainStore, Snapshotting {
     }
   }
 
-  @Test func `whose file cannot be read is not overwritten`() async throws {
+  @Test func `a persisted store whose file cannot be read is not overwritten`() async throws {
     try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
     try launch()
     guard case .stateNotReadable("settings", _, _)? = reports?.errors.first else {
@@ -278,7 +278,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(try state.values == [1])
   }
 
-  @Test func `has a name of its own, and any characters in it`() throws {
+  @Test func `a persisted store has its own name, which may have any characters`() throws {
     try launch()
     let persistence = try #require(persistence)
     try dispatcher.register(Ledgerless.self)
@@ -287,7 +287,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(StateFile(directory: "/a", name: "../Ö/.").path == "/a/%2e%2e%2f%c3%96%2f%2e.state")
   }
 
-  @Test func `cannot begin within a handler, or before it is registered`() throws {
+  @Test func `a persisted store cannot begin within a handler, or before it is registered`() throws {
     try launch()
     let persistence = try #require(persistence)
     _ = try dispatcher.probe(A.self) { [dispatcher] _, _ in

@@ -84,7 +84,7 @@ import Testing
     #expect(try dispatcher.total == 1)
   }
 
-  @Test func `begins anew from the present state`() throws {
+  @Test func `begins again from the present state`() throws {
     add(1, 2)
     recorder.removeAll()
     #expect(recorder.position == 0)
@@ -94,7 +94,7 @@ import Testing
     #expect(try dispatcher.total == 3)
   }
 
-  @Test func `begins anew from within a handler too`() throws {
+  @Test func `begins again from within a handler too`() throws {
     let recorder = recorder
     _ = try dispatcher.probe(A.self) { _, _ in recorder.removeAll() }
     add(1)
@@ -140,7 +140,7 @@ import Testing
 
 /// The state of a dispatcher's stores as a value.
 @MainActor @Suite struct Snapshots {
-  @Test func `leave the stores alone that have none, or came later`() throws {
+  @Test func `snapshots leave stores unchanged that have no entry in them, or came later`() throws {
     let dispatcher = Dispatcher()
     try dispatcher.register(Balance.self)
     let plain = try dispatcher.probe(A.self)
@@ -154,7 +154,7 @@ import Testing
     #expect(try dispatcher.ledger.entries.count == 1)
   }
 
-  @Test func `go into another dispatcher with stores of those types`() throws {
+  @Test func `snapshots go into another dispatcher with stores of those types`() throws {
     let dispatcher = try Dispatcher.ofLedger()
     dispatcher.dispatch(.added, Entry(title: "", amounts: [7]))
     let other = Dispatcher()

@@ -24,7 +24,7 @@ struct ExpiredCursorTests {
   }
 
   @Test(arguments: [HTTPResponse.Status.gone, .notFound])
-  func `a refresh whose later page is gone begins anew`(status: HTTPResponse.Status) async throws {
+  func `a refresh whose later page is gone begins again`(status: HTTPResponse.Status) async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 2)
@@ -52,7 +52,7 @@ struct ExpiredCursorTests {
     #expect(pages.ids == [[4, 3], [2, 1]] && pages.states.current.value?.nextError == nil)
   }
 
-  @Test func `where the page before is gone too, the list goes back to one that is there`() async throws {
+  @Test func `if the previous page is gone too, the list goes back to an existing one`() async throws {
     let shelf = Shelf([8, 7, 6, 5, 4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 4)
@@ -109,7 +109,7 @@ struct ExpiredCursorTests {
     #expect(pages.ids == [[4, 3], [2, 1]])
   }
 
-  @Test func `after a next page that is gone, a refresh begins anew, and the next page loads`() async throws {
+  @Test func `after a next page that is gone, a refresh begins again, and the next page loads`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 1)

@@ -18,7 +18,7 @@ struct HiddenLinkTests {
     return (shelf, pages)
   }
 
-  @Test func `grows behind its last page after a refresh`() async throws {
+  @Test func `a list whose links a 304 hides grows behind its last page after a refresh`() async throws {
     let (shelf, pages) = try await shelf([4, 3, 2, 1], count: 2)
     #expect(pages.states.current.value?.hasNext == false)
     shelf.change { $0.items.append(Item(id: 0)) }
@@ -28,7 +28,7 @@ struct HiddenLinkTests {
     #expect(pages.ids == [[4, 3], [2, 1], [0]])
   }
 
-  @Test func `grows from one page, also where it comes from disk`() async throws {
+  @Test func `a list whose links a 304 hides grows from one page, also where it comes from disk`() async throws {
     let (shelf, pages) = try await shelf([2, 1], count: 1)
     shelf.change { $0.items.append(Item(id: 0)) }
     let again = shelf.items.pages(from: "items")
@@ -38,7 +38,7 @@ struct HiddenLinkTests {
     }
   }
 
-  @Test func `shrinks where its later page is gone`() async throws {
+  @Test func `a list whose links a 304 hides shrinks where its later page is gone`() async throws {
     let (shelf, pages) = try await shelf([6, 5, 4, 3, 2, 1], count: 3)
     shelf.change { $0.items.removeAll { $0.id < 3 } }
     try await pages.refresh()
@@ -49,7 +49,7 @@ struct HiddenLinkTests {
     #expect(pages.ids == [[6, 5], [4, 3]])
   }
 
-  @Test func `shrinks to its first page`() async throws {
+  @Test func `a list whose links a 304 hides shrinks to its first page`() async throws {
     let (shelf, pages) = try await shelf([6, 5, 4, 3, 2, 1], count: 3)
     shelf.change { $0.items.removeAll { $0.id < 5 } }
     try await pages.refresh()

@@ -52,7 +52,7 @@ struct LongListTests {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  @Test func `opens in a time that grows with its pages, not with their square`() async throws {
+  @Test func `a long list opens in a time that grows with its pages, not with their square`() async throws {
     var (short, long) = (Duration.seconds(3_600), Duration.seconds(3_600))
     for _ in 1...2 {
       short = min(short, try await timeToOpen(60))
@@ -62,7 +62,7 @@ struct LongListTests {
     #expect(long < short * 30, "60 pages: \(short), 600 pages: \(long)")
   }
 
-  @Test func `whose pages the limit drops opens in such a time too`() async throws {
+  @Test func `a long list whose pages the limit drops opens in such a time too`() async throws {
     let (short, long) = (try await timeToOpen(60, limit: 5), try await timeToOpen(600, limit: 5))
     #expect(long < short * 30, "60 pages: \(short), 600 pages: \(long)")
   }

@@ -18,7 +18,7 @@ struct OvertakenListTests {
     _ = try #require(await states.first { ($0.value.map { $0.map { $0.map(\.id) } } ?? []) == ids })
   }
 
-  /// Gives what is under way many turns. What goes on without end goes on in them.
+  /// Gives what is under way many turns. What continues without end goes on in them.
   private func settle() async {
     for _ in 0..<20_000 { await Task.yield() }
   }
@@ -53,7 +53,7 @@ struct OvertakenListTests {
     #expect(pages.ids == [[8, 7]])
   }
 
-  @Test func `after everything was removed, it has no value although nobody reads its states`() async throws {
+  @Test func `after everything was removed, the list has no value even without readers`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 2)
@@ -111,7 +111,7 @@ struct OvertakenListTests {
     #expect(pages.ids == [[6, 5], [4, 3]])
   }
 
-  @Test func `a limited one asks for nothing after everything was removed, until it is fetched`() async throws {
+  @Test func `a limited one requests nothing after everything was removed, until it is fetched`() async throws {
     let shelf = Shelf([6, 5, 4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items", limit: 2)
     var states = pages.states.makeAsyncIterator()
@@ -125,7 +125,7 @@ struct OvertakenListTests {
     #expect(try await pages.fetch().map { $0.map(\.id) } == [[6, 5]])
   }
 
-  @Test func `an invalidated page that fails is not asked for without end`() async throws {
+  @Test func `an invalidated page that fails is not requested without end`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     var states = pages.states.makeAsyncIterator()
@@ -139,7 +139,7 @@ struct OvertakenListTests {
     #expect(shelf.paths.count == asked + 1)
   }
 
-  @Test func `one from the cache alone asks for nothing when another reader renews its first page`() async throws {
+  @Test func `a list of only the cache requests nothing when another reader renews its first page`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     try await loaded(shelf.items.pages(from: "items"), 2)
     let pages = shelf.items.pages(from: "items", policy: .cacheOnly)
@@ -153,7 +153,7 @@ struct OvertakenListTests {
     #expect(pages.ids == [[4, 3], [2, 1]] && shelf.paths.count == asked + 1)
   }
 
-  @Test func `a newer answer for one of its pages shows, and asks for no other`() async throws {
+  @Test func `a newer answer for one of its pages shows, and requests no other`() async throws {
     let shelf = Shelf([6, 5, 4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     var states = pages.states.makeAsyncIterator()

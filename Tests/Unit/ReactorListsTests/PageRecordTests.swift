@@ -32,7 +32,7 @@ struct PageRecordTests {
     #expect(shelf.paths.count == asked)
   }
 
-  @Test func `those that the limit has dropped come back from disk where memory keeps none`() async throws {
+  @Test func `pages beyond the limit come back from disk where memory keeps none`() async throws {
     let shelf = Shelf(stride(from: 8, to: 0, by: -1)) { $0.keepUnusedFor = .zero }
     let pages = shelf.items.pages(from: "items", limit: 2)
     try await loaded(pages, 4)
@@ -65,7 +65,7 @@ struct PageRecordTests {
     #expect(after.value?.map { $0.map(\.id) } == [[5, 4], [3, 2], [1]])
   }
 
-  @Test func `a member of two of them is that of the page that was asked for later`() async throws {
+  @Test func `a member of two pages has the value of the page requested later`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     shelf.change { $0.links["items"] = "items?after=4" }
     let pages = shelf.items.pages(from: "items", limit: 2)

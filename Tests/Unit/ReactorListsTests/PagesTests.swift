@@ -11,7 +11,7 @@ struct PagesTests {
     for _ in 0..<count { try await pages.loadNext() }
   }
 
-  @Test func `each page is the one that the page before it says`() async throws {
+  @Test func `each page links to the next`() async throws {
     let shelf = Shelf([6, 5, 4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     #expect(try await pages.fetch().map { $0.map(\.id) } == [[6, 5]])
@@ -81,7 +81,7 @@ struct PagesTests {
     #expect(pages.states.current.value?.hasNext == false)
   }
 
-  @Test func `a page that fails leaves the list as it was, and the next attempt goes on there`() async throws {
+  @Test func `a page that fails leaves the list as it was, and the next attempt continues there`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await pages.fetch()
@@ -125,7 +125,7 @@ struct PagesTests {
     #expect(pages.ids == [[8, 7], [6, 5]] && shelf.paths.count == asked)
   }
 
-  @Test func `a page that was dropped and leads elsewhere now starts the chain anew`() async throws {
+  @Test func `a page that was dropped and leads elsewhere now starts the chain again`() async throws {
     let shelf = Shelf(stride(from: 8, to: 0, by: -1), cacheControl: "max-age=0")
     let pages = shelf.items.pages(from: "items", limit: 2)
     try await loaded(pages, 3)
@@ -233,7 +233,7 @@ struct PagesTests {
     gate.open()
   }
 
-  @Test func `a refresh that is cancelled goes on for those who read the list`() async throws {
+  @Test func `a cancelled refresh continues for the readers of the list`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     var states = pages.states.makeAsyncIterator()
@@ -252,7 +252,7 @@ struct PagesTests {
     #expect(shelf.bench.transport.cancellationCount == 0)
   }
 
-  @Test func `a refresh that nobody reads is cancelled with its caller`() async throws {
+  @Test func `a refresh without readers is cancelled with its caller`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await pages.fetch()
@@ -266,7 +266,7 @@ struct PagesTests {
     gate.open()
   }
 
-  @Test func `a list that nobody reads loses an entity that is removed`() async throws {
+  @Test func `an unread list loses a removed entity`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 2)
@@ -280,7 +280,7 @@ struct PagesTests {
     #expect(try await pages.fetch().members.map(\.text) == ["", "mine", ""])
   }
 
-  @Test func `members have each id once, from the page that was asked for later`() {
+  @Test func `members have each id once, from the page that was requested later`() {
     var list = PageList([[Item(id: 1, text: "a"), Item(id: 2, text: "a")], [Item(id: 2, text: "b"), Item(id: 3)]])
     #expect(list.members == [Item(id: 1, text: "a"), Item(id: 2, text: "b"), Item(id: 3)])
     list = PageList([[Item(id: 1), Item(id: 1, text: "again")]])

@@ -23,7 +23,7 @@ final class Shelf: Sendable {
     var cacheControl: [String: String] = [:]
     /// Links of which a 304 says nothing, as of a cursor that has expired meanwhile.
     var newLinks: [String: String] = [:]
-    /// A Boolean value that indicates whether a tag covers the body alone, and a 304 has no `Link`.
+    /// A Boolean value that indicates whether a tag covers only the body, and a 304 has no `Link`.
     var hidesLinks = false
     /// The number of answers after which the server says no more, so that an endless loop ends.
     var lastAnswer = Int.max

@@ -43,7 +43,7 @@ struct UnstoredListTests {
     withExtendedLifetime((one, other)) {}
   }
 
-  @Test func `of two lists, each asks once for the page behind a first one that was invalidated`() async throws {
+  @Test func `two lists each request the page behind an invalidated first page once`() async throws {
     let shelf = shelf([4, 3, 2, 1], cacheControl: "max-age=60")
     shelf.change { $0.cacheControl["items?after=3"] = "no-store" }
     let lists = [shelf.items.pages(from: "items"), shelf.items.pages(from: "items")]
@@ -73,7 +73,7 @@ struct UnstoredListTests {
     withExtendedLifetime(states) {}
   }
 
-  @Test func `a first page that somebody else fetches after a removal shows without another request`() async throws {
+  @Test func `a first page that another caller fetches after a removal shows without another request`() async throws {
     let shelf = shelf([2, 1])
     let pages = shelf.items.pages(from: "items")
     let states = try await opened(pages, 1)

@@ -9,7 +9,7 @@ import Testing
 
   private func begin() -> BackgroundActivity { BackgroundActivity { [ends] in ends.change { $0 += 1 } } }
 
-  @Test func `ends when it is told to, once`() {
+  @Test func `a background activity ends when it is told to, once`() {
     let activity = begin()
     #expect(ends.value == 0)
     activity.end()
@@ -17,14 +17,14 @@ import Testing
     #expect(ends.value == 1)
   }
 
-  @Test func `ends when it is let go, once`() {
+  @Test func `a background activity ends when it is let go, once`() {
     _ = begin()
     #expect(ends.value == 1)
     begin().end()
     #expect(ends.value == 2)
   }
 
-  @Test func `may be told to end by its own end`() {
+  @Test func `a background activity may be told to end by its own end`() {
     let held = Shared<BackgroundActivity?>(nil)
     let activity = BackgroundActivity { [ends] in
       ends.change { $0 += 1 }
@@ -36,7 +36,7 @@ import Testing
     #expect(ends.value == 1)
   }
 
-  @Test func `ends once, however many say so at the same time`() async {
+  @Test func `a background activity ends once, however many say so at the same time`() async {
     let activity = begin()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<100 { group.addTask { activity.end() } }

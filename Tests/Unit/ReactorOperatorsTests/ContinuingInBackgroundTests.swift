@@ -30,7 +30,7 @@ struct ContinuingInBackgroundTests {
     try await life.wait()
   }
 
-  @Test func `each iteration holds time of its own`() async throws {
+  @Test func `each iteration holds its own background time`() async throws {
     let iterators = [sequence.makeAsyncIterator(), sequence.makeAsyncIterator()]
     withExtendedLifetime(iterators) { #expect(time.names == ["upload", "upload"]) }
   }
@@ -45,7 +45,7 @@ struct ContinuingInBackgroundTests {
     #expect(try await iterator.next() == nil)
   }
 
-  @Test func `an element is asked for when its reader asks for one, and none before`() async throws {
+  @Test func `an element is requested when its reader requests one, and none before`() async throws {
     let asked = Shared(0)
     let base = AsyncStream {
       asked.change { count in
@@ -119,7 +119,7 @@ struct ContinuingInBackgroundTests {
   }
 
   @Test(arguments: [true, false])
-  func `what does not heed its cancellation holds nobody up`(expires: Bool) async throws {
+  func `work that ignores its cancellation blocks no caller`(expires: Bool) async throws {
     let gate = Gate()
     let stubborn = AsyncStream<Int> {
       await gate.waitIgnoringCancellation()
@@ -272,7 +272,7 @@ extension AsyncIteratorProtocol where Element: Sendable {
 /// The events that end the sequence.
 enum Ending: CaseIterable { case end, failure, expiry, cancellation, release }
 
-/// Opens the latch when nobody holds it any more.
+/// Opens the latch when it is released.
 private final class Deinitializing: Sendable {
   private let latch: Latch
   init(_ latch: Latch) { self.latch = latch }

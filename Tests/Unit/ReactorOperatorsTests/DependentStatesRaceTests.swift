@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Operators: switching what depends on a value", .timeLimit(.minutes(5)))
 struct DependentStatesRaceTests {
-  @Test func `a state of the old one that is on its way at the switch is dropped, and the new one waits for its end`()
+  @Test func `a late state of the old sequence is dropped at the switch, and the new sequence waits for its end`()
     async throws
   {
     let gate = Gate()
@@ -57,7 +57,7 @@ struct DependentStatesRaceTests {
     #expect(state.value == 2 && state.revision > switched.revision)
   }
 
-  @Test func `a sequence that gives states without end and heeds no cancellation is left all the same`() async throws {
+  @Test func `an endless sequence that ignores cancellation is left all the same`() async throws {
     let outer = ScriptedStates<Int>()
     let inner = [ScriptedStates<String>("0", endless: .loaded("old", 1)), ScriptedStates<String>("1")]
     var states = outer.dependentStates { inner[$0] }.makeAsyncIterator()
@@ -148,7 +148,7 @@ struct DependentStatesRaceTests {
     #expect(made.value == 2)
   }
 
-  @Test func `while the outer value is away what depends on it goes on, and is shown again with it`() async throws {
+  @Test func `while the outer value is away what depends on it continues, and is shown again with it`() async throws {
     let (outer, inner) = (ScriptedStates<Int>(), ScriptedStates<String>())
     var states = outer.dependentStates { _ in inner }.makeAsyncIterator()
     outer.send(.loaded(1, 1))

@@ -18,7 +18,7 @@ struct DependentStatesTests {
 
   private func text(_ name: String, _ state: LoadState<Note>?) -> Bool { state?.value?.text == name }
 
-  @Test func `what depends on a value is shown once there is one`() async throws {
+  @Test func `a dependent value is shown once the outer one exists`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/me", with: .json(Note(7, "me").json).held(at: gate))

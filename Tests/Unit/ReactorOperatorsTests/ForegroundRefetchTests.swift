@@ -83,7 +83,7 @@ struct ForegroundRefetchTests {
     #expect(await states.first { $0.error == nil && $0.fetchStatus == .idle }?.value?.text == "two")
   }
 
-  @Test func `what nobody observes, was removed, or is for the cache alone is not fetched`() async throws {
+  @Test func `resources without observers, removed ones, and cacheOnly ones are not fetched`() async throws {
     let (bench, states) = try await opened(policy: .cacheOnly)
     bench.transport.answer("/v1/other", with: .json(Note(2, "other").json))
     _ = try await bench.notes.fetch("other")

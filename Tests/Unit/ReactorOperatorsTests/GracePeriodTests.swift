@@ -19,13 +19,13 @@ import Testing
     Task { [grace] in await grace.end(within: duration) }
   }
 
-  @Test func `ends at once where nothing runs`() async throws {
+  @Test func `a grace period ends at once where nothing runs`() async throws {
     await grace.end(within: .seconds(30))
     await grace.end(within: .never)
     try clock.checkNobodySleeps()
   }
 
-  @Test func `lets two end, and expires the third`() async throws {
+  @Test func `a grace period lets two end, and expires the third`() async throws {
     let activities = ["a", "b", "c"].map(begin)
     let end = endInTask(within: .seconds(30))
     try await clock.waitForSleepers()
@@ -42,7 +42,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `ends with the last activity, before its time`() async throws {
+  @Test func `a grace period ends with the last activity, before its time`() async throws {
     let first = begin("first")
     var second: BackgroundActivity? = begin("second")
     let end = endInTask(within: .seconds(30))
@@ -87,7 +87,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `asked for twice, ends for both when the shorter time is over`() async throws {
+  @Test func `requested twice, ends for both when the shorter time is over`() async throws {
     let activity = begin("a")
     let ends = [endInTask(within: .seconds(30)), endInTask(within: .seconds(10))]
     try await clock.waitForSleepers(count: 2)
@@ -159,7 +159,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `may be used by what it tells of the expiry`() async throws {
+  @Test func `a grace period may be used by what it tells of the expiry`() async throws {
     let held = Shared<BackgroundActivity?>(nil)
     let activity = grace.begin("a") { [grace, expired] in
       held.change { $0.take() }?.end()
@@ -171,7 +171,7 @@ import Testing
     #expect(grace.activityCount == 0)
   }
 
-  @Test func `may be used by what goes with an activity that ends`() {
+  @Test func `a grace period may be used by what goes with an activity that ends`() {
     let released = Latch()
     let other = begin("other")
     let activity: BackgroundActivity

@@ -18,7 +18,7 @@ struct IgnoringErrorsTests {
     #expect(try await elements([1, 2], thenThrow: Broken()).ignoringErrors().collect() == [1, 2])
   }
 
-  @Test func `what does not fail is not replaced`() async throws {
+  @Test func `a sequence that does not fail is not replaced`() async throws {
     #expect(try await elements([1, 2]).ignoringErrors(replacement: 0).collect() == [1, 2])
   }
 

@@ -161,6 +161,6 @@ struct MappedValuesTests {
 }
 
 extension Runs {
-  /// Each run's number alone: a run that ends.
+  /// Only each run's number: a run that ends.
   fileprivate func first() -> AsyncPrefixSequence<Runs> { prefix(1) }
 }

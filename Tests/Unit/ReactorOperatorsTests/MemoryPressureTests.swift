@@ -12,7 +12,7 @@ struct MemoryPressureTests {
     for name in ["seen", "unseen"] { try await bench.notes.save(Note(1, name), for: Resource(name)) }
   }
 
-  @Test func `evicts what nobody observes, and the disk keeps it`() async throws {
+  @Test func `memory pressure evicts models without observers, and the disk keeps them`() async throws {
     let bench = Bench()
     try await notes(bench)
     var states = bench.notes.states(for: "seen").makeAsyncIterator()
@@ -151,7 +151,7 @@ struct MemoryPressureTests {
       ("0::/\n", "/sys/fs/cgroup"), ("4:memory:/a\n0::/user.slice/app.scope\n", "/sys/fs/cgroup/user.slice/app.scope"),
       ("4:memory:/a\n", nil), ("", nil),
     ])
-    func `the group of a process is that of cgroup v2`(text: String, directory: String?) {
+    func `the group of a process is read from cgroup v2`(text: String, directory: String?) {
       #expect(CgroupMemoryPressure.directory(in: text) == directory)
     }
   }

@@ -10,7 +10,7 @@ final class Moments: AppActivity, MemoryPressure {
   private let continuation: AsyncStream<Void>.Continuation
   private let asked = Gate(isOpen: true)
   private let come = Shared(0)
-  /// Open once nobody listens any more.
+  /// Open once nothing listens any more.
   let ended = Latch()
 
   init() {

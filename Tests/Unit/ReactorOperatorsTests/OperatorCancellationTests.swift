@@ -26,7 +26,7 @@ struct OperatorCancellationTests {
     try await endsItsBase { $0.startWithNil() }
   }
 
-  @Test func `load states, and those that keep the last good value`() async throws {
+  @Test func `load states, with and without the last good value`() async throws {
     try await endsItsBase { $0.loadStates() }
     try await endsItsBase { $0.loadStates().ignoringLoadingAndFailuresAfterSuccess() }
   }

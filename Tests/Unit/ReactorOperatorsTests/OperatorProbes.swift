@@ -65,7 +65,7 @@ struct Runs: AsyncSequence, Sendable {
   }
 }
 
-/// Reads a sequence in a task of its own, so that the test can move the time meanwhile.
+/// Reads a sequence in a separate task, so that the test can move the time meanwhile.
 final class Reader<Element: Sendable>: Sendable {
   private let read: AsyncThrowingStream<Element, any Error>
   private let task: Task<Void, Never>

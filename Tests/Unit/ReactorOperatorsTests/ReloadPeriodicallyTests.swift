@@ -29,7 +29,7 @@ struct ReloadPeriodicallyTests {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `it loads once without a true condition, and then nobody sleeps`() async throws {
+  @Test func `it loads once without a true condition, and then no task sleeps`() async throws {
     let reader = reader()
     conditions.send(false)
     #expect(try await reader.next() == 1)
@@ -41,7 +41,7 @@ struct ReloadPeriodicallyTests {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `what fell due while the condition was false is done once when it turns true`() async throws {
+  @Test func `a reload that fell due while the condition was false runs once when it turns true`() async throws {
     let reader = reader()
     conditions.send(false)
     #expect(try await reader.next() == 1)
@@ -114,7 +114,7 @@ struct ReloadPeriodicallyTests {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `an interval that is none loads once`() async throws {
+  @Test func `an invalid interval loads once`() async throws {
     // No argument of the test: the largest duration has no description.
     for interval in [.zero, .seconds(-1), .zero - .never, .never, Duration(attoseconds: .max)] {
       let conditions = ScriptedSequence<Bool>()

@@ -3,7 +3,7 @@ import ReactorOperators
 import ReactorTesting
 import TestSupport
 
-/// States as the test sends them. Each iteration begins anew; two of the same name are equal.
+/// States as the test sends them. Each iteration begins again; two of the same name are equal.
 struct ScriptedStates<Value: Sendable>: AsyncSequence, Sendable, Equatable {
   typealias Element = LoadState<Value>
   typealias Failure = Never

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `The system's app activity` {
-  @Test func `ends with its reader`() async throws {
+  @Test func `the system's app activity ends with its reader`() async throws {
     let begun = Gate(isOpen: true)
     let task = Task {
       try await begun.wait()

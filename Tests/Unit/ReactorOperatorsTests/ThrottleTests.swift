@@ -6,8 +6,7 @@ import Testing
 @testable import ReactorOperators
 
 @Suite("The pace of runs") struct ThrottleTests {
-  /// A clock that can be set back, and on which nobody waits longer than it takes to note for how
-  /// long.
+  /// A clock that can be set back. A sleep on it only records its duration and returns.
   private final class SettableClock: Clock {
     struct Instant: InstantProtocol {
       var elapsed: Duration
@@ -48,7 +47,7 @@ import Testing
     #expect(clock.sleeps.value.count == 1)
   }
 
-  @Test func `the smallest interval is none, and traps nothing`() async {
+  @Test func `the smallest interval does not pace runs, and does not trap`() async {
     let clock = SettableClock()
     var pace = Throttle(interval: Duration(attoseconds: .min), clock: clock)
     pace.begin()

@@ -222,7 +222,7 @@
   }
 
   extension ReactorConfiguration {
-    /// Time moves when the test moves it; models stay in memory, so that nobody sleeps; nothing is
+    /// Time moves when the test moves it; models stay in memory, so no task sleeps; nothing is
     /// retried, and the machine's battery has no say.
     static func scripted(_ clock: TestClock) -> ReactorConfiguration {
       var configuration = ReactorConfiguration()
