@@ -8,7 +8,7 @@
   import NIOSSL
   import ReactorCore
 
-  /// The mapping from the client's errors to those of `Transport`.
+  /// The mapping from the client's errors to `TransportError`.
   enum AsyncHTTPClientFailure {
     /// Returns the error that a `Transport` throws for an error of the client or of SwiftNIO.
     /// Errors without a counterpart are returned unchanged.

@@ -34,7 +34,7 @@
     private let maximumRedirects: Int
     private let clock: any Clock<Duration>
 
-    /// Creates a transport with a connection pool of its own.
+    /// Creates a transport with its own connection pool.
     ///
     /// - Parameters:
     ///   - timeout: The time for one exchange as a whole, with redirects and the wait for a

@@ -43,7 +43,7 @@
   }
 
   extension HTTPResponse {
-    /// The transfer codings, without that of chunks, in lower case (RFC 9112 §7).
+    /// The transfer codings, except `chunked`, in lower case (RFC 9112 §7).
     fileprivate var transferCodings: [String] {
       (headerFields[.transferEncoding] ?? "").lowercased().filter { $0 != " " && $0 != "\t" }.split(separator: ",").map(
         String.init

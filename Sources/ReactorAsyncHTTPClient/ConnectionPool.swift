@@ -11,12 +11,12 @@
     /// response.
     init(_ order: ResponseOrder = ResponseOrder()) {
       // The transport itself follows redirects, decodes bodies and has a deadline. This time-out
-      // ends only connection attempts that no request waits for any more.
+      // ends only connection attempts that no request waits for.
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow, timeout: .init(connect: .minutes(2)), decompression: .disabled)
       // An unreachable server is an error at once, not at the deadline.
       configuration.connectionPool.retryConnectionEstablishment = false
-      // Its spans have the whole URL, query included. Those of ReactorObservability do not.
+      // Its spans have the whole URL, query included. The spans of ReactorObservability do not.
       configuration.tracing.tracer = nil
       configuration.addResponseCheck(order)
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

@@ -17,7 +17,7 @@
     /// - Parameter lowestStatus: The lowest status to accept. Default: 100 (RFC 9110 §15).
     init(lowestStatus: UInt = 100) { self.lowestStatus = lowestStatus }
 
-    /// Notes the next part.
+    /// Records the next part.
     ///
     /// - Throws: `TransportError/invalidResponse(_:request:)` if the part cannot follow.
     mutating func follow(_ part: HTTPClientResponsePart) throws(TransportError) {

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// The access rules of the inspector. A decision depends on the request alone.
+/// The access rules of the inspector. A decision depends only on the request.
 struct Admission: Sendable {
   enum Action: Sendable, Hashable { case invalidate, remove, refetch }
 

@@ -24,7 +24,7 @@ struct FeedCursor: Sendable {
   var writeVersions: [UInt64?]?
   var writesAt = 0.0
 
-  /// Removes and returns at most `limit` keys whose rows are due: those of ``first``, then those of
+  /// Removes and returns at most `limit` keys whose rows are due: from ``first``, then from
   /// ``pending``.
   mutating func consumePending(_ limit: Int) -> [Subject] {
     var taken = Array(first.suffix(limit).reversed())

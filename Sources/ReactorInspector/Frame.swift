@@ -21,11 +21,11 @@ struct Frame: Sendable, Encodable {
   let hasFlux: Bool
   let rows: [KeyRow]
   let totals: Activity.Counts
-  /// The counts of the seconds since the last frame. Those of the last one may still grow.
+  /// The counts of the seconds since the last frame. The last frame's rows may still grow.
   let seconds: [Activity.Second]
   /// The latest events, oldest first.
   let events: [LoggedEvent]
   let actions: [FluxLog.Entry]
-  /// All writes; `nil` if they are those of an earlier frame.
+  /// All writes; `nil` if they are unchanged since an earlier frame.
   let writes: WriteList?
 }

@@ -5,8 +5,8 @@ public import ReactorFlux
 
 /// A live page that shows what running model layers hold and do, and why.
 ///
-/// The inspector is no server. It answers requests, and you mount it in a server of your choice. It
-/// is meant for debug builds, and nothing is reachable until you mount it.
+/// The inspector is not a server. It answers requests, and you mount it in a server of your choice.
+/// It is meant for debug builds, and nothing is reachable until you mount it.
 ///
 /// ```swift
 /// #if DEBUG
@@ -44,8 +44,8 @@ public final class Inspector: Sendable {
   ///   - path: The path under which the inspector is mounted.
   ///   - hosts: The accepted host names and addresses, without ports. Case does not matter.
   ///   - password: The password that every request must have, with any user name (Basic, RFC 7617).
-  ///     A browser asks for it. Use 16 random characters or more, since any number may be tried; an
-  ///     empty one admits nobody. Default: `nil`, for none.
+  ///     A browser prompts for it. Use 16 random characters or more, since any number may be tried;
+  ///     an empty one admits nobody. Default: `nil`, for none.
   ///   - isReadOnly: `true` for a page that changes nothing. Default: `false`.
   public convenience init(
     _ layers: ModelLayer..., path: String = "/inspector", hosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"],

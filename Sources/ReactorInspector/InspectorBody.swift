@@ -17,8 +17,8 @@ public struct InspectorBody: AsyncSequence, Sendable {
 
   init(_ content: Content) { self.content = content }
 
-  /// Returns an iterator over the body. Each iterator of the live feed has a position of its own,
-  /// and begins with all rows.
+  /// Returns an iterator over the body. Each iterator of the live feed has its own position, and
+  /// begins with all rows.
   public func makeAsyncIterator() -> Iterator {
     switch content {
     case .whole(let data): Iterator(state: .whole(data.isEmpty ? nil : data))

@@ -34,7 +34,7 @@ struct Ledger: Sendable {
     /// Milliseconds since 1970.
     let at: Double
     let model: String
-    /// The number of all pruned elements, including those that ``elements`` does not list.
+    /// The number of all pruned elements, including elements that ``elements`` does not list.
     let count: Int
     let elements: [Element]
   }

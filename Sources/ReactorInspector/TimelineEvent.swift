@@ -25,7 +25,7 @@ struct TimelineEvent: Sendable, Hashable {
 }
 
 extension TimelineEvent {
-  /// Creates a copy of the event, or `nil` for progress, which is no step.
+  /// Creates a copy of the event, or `nil` for progress, which is not a step.
   init?(_ event: ReactorEvent, at: Double) {
     if case .progress = event.kind { return nil }
     self.at = at

@@ -111,7 +111,7 @@ extension Waterfall {
     change(event) { $0.end(lane, event.at - event.duration, event.at, outcome, label) }
   }
 
-  /// Ends the persistence look-up. Starts a run if none is current, since a stream reads
+  /// Ends the persistence look-up. Starts a run if no run is current, since a stream reads
   /// persistence without a memory miss.
   private mutating func load(_ outcome: Outcome, _ label: String, _ event: TimelineEvent) {
     if !isRunning, runs.last.map({ $0.hasAsked || event.at - $0.latest > Run.gap }) ?? true {

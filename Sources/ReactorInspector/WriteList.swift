@@ -8,7 +8,7 @@ struct WriteList: Sendable, Hashable, Encodable {
 
   /// A Boolean value that indicates whether a layer has an outbox.
   let hasOutbox: Bool
-  /// The number of all writes, including those that ``rows`` does not list.
+  /// The number of all writes, including writes that ``rows`` does not list.
   let count: Int
   /// The earliest writes: layer by layer, in the order of submission.
   let rows: [WriteRow]
@@ -62,7 +62,7 @@ struct WriteRow: Sendable, Hashable, Encodable {
     commands = write.commands.map(\.rawValue)
   }
 
-  /// Returns the layer and the write that an ``id`` names; `nil` if it is none.
+  /// Returns the layer and the write that an ``id`` names; `nil` for any other text.
   static func parts(of id: String) -> (layer: Int, write: UUID)? {
     guard let dash = id.firstIndex(of: "-"), let layer = Int(id[..<dash]),
       let write = UUID(uuidString: String(id[id.index(after: dash)...]))

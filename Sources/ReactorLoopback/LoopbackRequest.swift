@@ -15,8 +15,8 @@ package struct LoopbackRequest: Sendable {
   /// A Boolean value that indicates whether the client began a TLS handshake instead.
   package let isTLS: Bool
 
-  /// The value of the first header field of that name; `nil` if there is none. Case does not
-  /// matter.
+  /// The value of the first header field of that name; `nil` if the request has no such field. Case
+  /// does not matter.
   package subscript(name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }

@@ -1,8 +1,8 @@
 package import Foundation
 import Synchronization
 
-/// A TCP server on the loopback interface. It accepts any number of connections, each of which has
-/// a thread of its own.
+/// A TCP server on the loopback interface. It accepts any number of connections, each on a separate
+/// thread.
 ///
 /// `MockServer` of ReactorTesting answers requests on it. The demo does too, and without
 /// ReactorTesting it does not link Swift Testing.

@@ -58,7 +58,7 @@ package struct Socket: Sendable {
     }
   }
 
-  /// Returns the next connection, or `nil` if there is none to accept.
+  /// Returns the next connection, or `nil` if no connection is pending.
   func accepted() -> Socket? {
     let connection = Socket(descriptor: accept(descriptor, nil, nil))
     guard connection.descriptor >= 0 else { return nil }

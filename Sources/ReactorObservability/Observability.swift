@@ -26,11 +26,10 @@
     let metrics: LayerMetrics
     private let ownTracer: (any Tracer)?
 
-    /// The given tracer, else the one that the program has bootstrapped; `nil` if there is none,
-    /// since unused spans would cost as much. The program may bootstrap a tracer after it has made
-    /// this object.
+    /// The given tracer, else the bootstrapped one. `nil` without either, since unused spans would
+    /// cost as much. The program may bootstrap a tracer after it has created this object.
     var tracer: (any Tracer)? {
-      // Without a tracer, this is all: to look for one takes a microsecond.
+      // Without a tracer, nothing more is done; even looking one up takes a microsecond.
       if ownTracer == nil, InstrumentationSystem.instrument is NoOpInstrument { return nil }
       let tracer = ownTracer ?? InstrumentationSystem.tracer
       return tracer is NoOpTracer ? nil : tracer
@@ -43,7 +42,7 @@
     ///     of a layer that ``run(_:every:clock:)-(ModelLayer,_,_)`` runs for. Default: `nil`, for
     ///     no lines.
     ///   - tracer: makes the spans. Default: `nil`, for the tracer of `InstrumentationSystem`.
-    ///   - metrics: makes the metrics. Default: that of `MetricsSystem`.
+    ///   - metrics: makes the metrics. Default: the factory of `MetricsSystem`.
     ///   - layer: the value of the dimension `layer` of all metrics, for programs with several
     ///     layers. Default: `nil`, for metrics without that dimension.
     public init(
@@ -123,7 +122,7 @@
       logger?.info("fleet \(status)", metadata: metadata)
     }
 
-    /// Logs the beginning or the end of an outage.
+    /// Logs the start or the end of an outage.
     public func stateChanged(_ event: ReactorEvent) {
       var metadata: Logger.Metadata = ["reactor.key": "\(event.key)", "reactor.model": "\(event.model)"]
       switch event.kind {

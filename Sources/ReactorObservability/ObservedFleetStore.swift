@@ -87,7 +87,7 @@
       }
     }
 
-    // A beat is no operation of a request, and comes each second.
+    // A heartbeat does not belong to a request, and comes each second.
     func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
       try await store.beat(node, nonce: nonce, scopes: scopes)
     }

@@ -21,7 +21,7 @@
     }
 
     @Test(arguments: ["127.0.0.1:1", "[::1]:1", "localhost:1", "does-not-exist.invalid"])
-    func `nobody listening, and a name that does not resolve, mean that nothing was sent`(authority: String) async {
+    func `without a listener, or with a name that does not resolve, nothing was sent`(authority: String) async {
       let request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/?token=abc")
       await #expect {
         try await AsyncHTTPClientTransport().send(request)
@@ -30,7 +30,7 @@
       }
     }
 
-    @Test func `on somebody else's client too`() async throws {
+    @Test func `nothing was sent on an app's own client either`() async throws {
       var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
       configuration.connectionPool.retryConnectionEstablishment = false
       try await withClient(configuration) { client in

@@ -29,7 +29,7 @@
       }.run()
     }
 
-    @Test func `on somebody else's client, it keeps the contract but for what that is not told to do`() async throws {
+    @Test func `an app's own client keeps the contract, except for settings that it lacks`() async throws {
       var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
       // It tries for ten seconds otherwise.
       configuration.connectionPool.retryConnectionEstablishment = false
@@ -79,7 +79,7 @@
       for _ in 0..<10 { _ = AsyncHTTPClientTransport() }
     }
 
-    @Test func `somebody else's client stays open`() async throws {
+    @Test func `an app's own client stays open`() async throws {
       try await withClient { client in
         try await MockServer.run { _ in
           .text("x")
@@ -143,7 +143,7 @@
         HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1", path: ".evil.example/"),
         HTTPRequest(method: .trace, scheme: "http", authority: "127.0.0.1", path: "/"),
       ])
-    func `what the client cannot send is an invalid resource`(request: HTTPRequest) async throws {
+    func `a request that the client cannot send is an invalid resource`(request: HTTPRequest) async throws {
       await #expect {
         try await AsyncHTTPClientTransport().send(request, body: request.method == .trace ? Data("x".utf8) : nil)
       } throws: { error in

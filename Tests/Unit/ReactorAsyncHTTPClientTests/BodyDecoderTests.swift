@@ -43,7 +43,7 @@
     }
 
     @Test(arguments: [nil, "identity", "utf-8", "aws-chunked", "br", "gzip, br", ""])
-    func `leaves bytes of another coding as they are`(_ coding: String?) throws {
+    func `the decoder of a body leaves bytes of another coding as they are`(_ coding: String?) throws {
       #expect(try text(decoder(coding), Data("hello".utf8).base64EncodedString()) == "hello")
     }
 
@@ -52,7 +52,7 @@
     }
 
     @Test(arguments: ["gzip", "deflate"], ["hello hello", "\u{1F}", "h"])
-    func `refuses bytes that are in no coding`(_ coding: String, _ body: String) throws {
+    func `the decoder of a body refuses bytes that are in no coding`(_ coding: String, _ body: String) throws {
       #expect {
         try text(decoder(coding, length: 9), Data(body.utf8).base64EncodedString())
       } throws: {
@@ -76,13 +76,13 @@
       #expect { try text(decoder(coding), (bytes + Data("more".utf8)).base64EncodedString()) } throws: { isInvalid($0) }
     }
 
-    @Test func `ends at the limit`() throws {
+    @Test func `the decoder of a body ends at the limit`() throws {
       #expect(try text(decoder("gzip"), Coded.gzip, limit: 5) == "hello")
       #expect(throws: Inflater.Overflow.self) { try text(decoder("gzip"), Coded.gzip, limit: 4) }
       #expect(throws: Inflater.Overflow.self) { try text(decoder("gzip"), Coded.members, limit: 4) }
     }
 
-    @Test func `removes the fields of what it decodes, also without a body`() throws {
+    @Test func `the decoder of a body removes the fields of what it decodes, also without a body`() throws {
       var response = HTTPResponse(status: .notModified)
       response.headerFields = [.contentEncoding: "gzip", .contentLength: "20", .eTag: "\"1\""]
       #expect(response.decoded().headerFields == [.eTag: "\"1\""])

@@ -74,7 +74,7 @@
     }
 
     @Test(arguments: Client.allCases)
-    func `of a coding that is none says so`(client: Client) async throws {
+    func `a failure of an unknown coding says so`(client: Client) async throws {
       try await MockServer.run { _ in
         .status(200, fields: [("Content-Encoding", "gzip")], body: Data("{}".utf8))
       } body: { server in

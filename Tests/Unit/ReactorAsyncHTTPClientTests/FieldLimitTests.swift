@@ -15,11 +15,11 @@
 
     /// As an older SwiftNIO hands them on, which does not count.
     @Test(arguments: [4_097, 65_534, 65_535, 70_000])
-    func `are an error, and not the end of the process, beyond a limit`(count: Int) {
+    func `the header fields of a response are an error, and not the end of the process, beyond a limit`(count: Int) {
       #expect(throws: TransportError.tooManyFields(limit: 4_096)) { try response(count) }
     }
 
-    @Test(arguments: [0, 1, 4_096]) func `are all there within it`(count: Int) throws {
+    @Test(arguments: [0, 1, 4_096]) func `the header fields of a response are all there within it`(count: Int) throws {
       #expect(try response(count).headerFields.count == count)
     }
   }

@@ -8,8 +8,8 @@
   import ReactorTesting
   import TestSupport
 
-  /// An HTTP/2 server over TLS on 127.0.0.1, with a certificate of its own. It answers the size of
-  /// the request's body, or as much as the target says; `/held` is not answered, until the client
+  /// An HTTP/2 server over TLS on 127.0.0.1, with its own certificate. It answers the size of the
+  /// request's body, or as much as the target says; `/held` is not answered, until the client
   /// resets the stream.
   final class HTTP2Server: Sendable {
     let authority: String

@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func `a certificate that nobody has signed is an error`() async throws {
+    @Test func `an unsigned certificate is an error`() async throws {
       try await UntrustedServer.run { server in
         let request = HTTPRequest(method: .get, scheme: "https", authority: server.authority, path: "/")
         await #expect {
@@ -80,7 +80,7 @@
         } throws: { error in
           if case TransportError.notSecure = error { true } else { false }
         }
-        // The server is there, for whoever does not look.
+        // The server answers a client that does not verify.
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.tlsConfiguration = .makeClientConfiguration()
         configuration.tlsConfiguration?.certificateVerification = .none

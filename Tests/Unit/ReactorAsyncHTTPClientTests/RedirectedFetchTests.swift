@@ -8,7 +8,7 @@
       try await RedirectScenario(AsyncHTTPClientTransport()).expectShortestFreshness()
     }
 
-    @Test func `is asked for without the validators of another URL`() async throws {
+    @Test func `is requested without the validators of another URL`() async throws {
       try await RedirectScenario(AsyncHTTPClientTransport()).expectNoValidatorsElsewhere()
     }
 

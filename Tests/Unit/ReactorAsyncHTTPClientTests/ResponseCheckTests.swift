@@ -31,7 +31,7 @@
       }
     }
 
-    @Test func `refuses a head with a low status, and a second head`() throws {
+    @Test func `the check of each response refuses a head with a low status, and a second head`() throws {
       var order = strict
       #expect(throws: TransportError.invalidResponse("the status 204")) { try order.follow(head(204)) }
       try order.follow(head(404))

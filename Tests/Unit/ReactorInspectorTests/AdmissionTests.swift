@@ -65,7 +65,7 @@ struct AdmissionTests {
     (.post, "/inspector/remove?key=7f", "localhost:1", and("Origin", "null"), otherOrigin),
   ]
 
-  @Test(arguments: cases.indices) func `is decided by the request alone`(_ index: Int) {
+  @Test(arguments: cases.indices) func `access depends only on the request`(_ index: Int) {
     let (method, path, host, fields, expected) = Self.cases[index]
     var request = HTTPRequest(method: method, scheme: "http", authority: host, path: path)
     for (name, value) in fields {
@@ -91,7 +91,7 @@ struct AdmissionTests {
   private static let tokenName = HTTPField.Name("X-Reactor-Inspector") ?? .origin
 
   @Test(arguments: ["/inspector", "/inspector/live", "/inspector/key?id=7f", "/inspector/other", "/"])
-  func `nobody sees anything without the password`(_ path: String) {
+  func `without the password, every page is refused`(_ path: String) {
     #expect(decision(.get, path, password: "open, sesame") == .unauthorized)
     #expect(decision(.post, path, password: "open, sesame") == .unauthorized)
   }

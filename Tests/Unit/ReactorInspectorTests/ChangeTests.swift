@@ -15,7 +15,7 @@ struct ChangeTests {
     return try #require(rows.first { $0.key.hasSuffix(path) }).id
   }
 
-  @Test func `is one key: invalidated, asked for again, removed`() async throws {
+  @Test func `is one key: invalidated, requested again, removed`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(2, "two").json))
     let inspector = Inspector(bench)
@@ -71,7 +71,7 @@ struct ChangeTests {
 
 @Suite("A layer that an inspector has taken offline", .timeLimit(.minutes(5)))
 struct OfflineTests {
-  @Test func `fails one-shot callers, pauses streams, and goes on`() async throws {
+  @Test func `fails one-shot callers, pauses streams, and continues`() async throws {
     let bench = Bench { $0.freshFor = .zero }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     let inspector = Inspector(bench)
@@ -114,7 +114,7 @@ struct OfflineTests {
     #expect(try await notes.fetch("note").id == 1)
   }
 
-  @Test func `makes no second attempt`() async throws {
+  @Test func `a layer that an inspector has taken offline makes no second attempt`() async throws {
     let bench = Bench { $0.retry = RetryPolicy(attempts: 2) }
     bench.transport.answer("/v1/note", with: .response(.serviceUnavailable), .json(Note(1, "one").json))
     let fetch = Task { try await bench.notes.fetch("note") }
@@ -127,7 +127,7 @@ struct OfflineTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `asks for what is observed and stale when it is online again`() async throws {
+  @Test func `requests what is observed and stale when it is online again`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(2, "two").json))
     var states = bench.notes.states(for: "note").makeAsyncIterator()

@@ -58,7 +58,7 @@ private struct Refused: Error {}
     #expect(try await feed.frame(after: bench.clock).actions.map(\.name) == ["signedIn", "Session", "Selection"])
   }
 
-  @Test func `does what it does without one, in the same order`() throws {
+  @Test func `a dispatcher that an inspector shows does what it does without one, in the same order`() throws {
     func run(_ body: (Dispatcher) -> Void) throws -> [String] {
       let dispatcher = try dispatcher()
       var lines: [String] = []
@@ -80,7 +80,7 @@ private struct Refused: Error {}
     #expect(try run { inspector.show($0) } == run { _ in })
   }
 
-  @Test func `goes on when the inspector is gone`() throws {
+  @Test func `a dispatcher that an inspector shows continues when the inspector is gone`() throws {
     let dispatcher = try dispatcher()
     weak var recorder: Recorder?
     do {
@@ -93,7 +93,7 @@ private struct Refused: Error {}
     #expect(try dispatcher.store(Session.self).users == ["ann"])
   }
 
-  @Test func `is kept to its latest actions`() {
+  @Test func `a dispatcher that an inspector shows is kept to its latest actions`() {
     var log = FluxLog()
     for number in 0..<700 { log.append(FluxLog.Entry(at: 0, kind: .action, name: "\(number)")) }
     #expect(log.since(0).count == FluxLog.entries)

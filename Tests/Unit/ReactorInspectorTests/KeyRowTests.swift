@@ -20,7 +20,7 @@ struct KeyRowTests {
       bytes: bytes, observers: observers, waiters: waiters, phase: phase, error: error)
   }
 
-  @Test func `of several models is that of the newest copy, with all who wait and watch`() {
+  @Test func `the row of several models shows the newest copy, with all waiters and observers`() {
     let row = KeyRow(
       Self.subject,
       [
@@ -42,7 +42,7 @@ struct KeyRowTests {
     #expect(KeyRow(Self.subject, [Self.status("A", .absent, fetchedAt: nil)], last: failed).state == "absent")
   }
 
-  @Test(arguments: [Double.infinity, 1e300, .nan]) func `has no end of freshness where there is none`(
+  @Test(arguments: [Double.infinity, 1e300, .nan]) func `the row of a copy without a lifetime has no end of freshness`(
     _ lifetime: Double
   ) {
     #expect(KeyRow(Self.subject, [Self.status("A", lifetime: lifetime)], last: nil).lifetime == nil)

@@ -69,7 +69,7 @@ struct LedgerTests {
 
 @Suite("Counts by the second")
 struct ActivityTests {
-  @Test func `are of the last two minutes, the present second included`() {
+  @Test func `counts by the second are of the last two minutes, the present second included`() {
     var activity = Activity()
     for second in 0..<300 {
       for _ in 0...1 { activity.add(TimelineEvent(at: Double(second) * 1_000 + 400, name: .request, model: "")) }
@@ -80,7 +80,7 @@ struct ActivityTests {
     #expect(activity.seconds(since: 299).first?.counts == Activity.Counts(events: 2, requests: 2))
   }
 
-  @Test func `go on where the clock was set back`() {
+  @Test func `counts by the second continue where the clock was set back`() {
     var activity = Activity()
     for at in [5_000.0, 1_000, 6_000] { activity.add(TimelineEvent(at: at, name: .memoryHit, model: "")) }
     #expect(activity.seconds(since: 0).map(\.at) == [5, 6])
@@ -93,7 +93,7 @@ struct ActivityTests {
     (.notModified, false, [0, 0, 1, 0]), (.failed, false, [0, 0, 0, 1]), (.saveFailed, false, [0, 0, 0, 1]),
     (.parsed, false, [0, 0, 0, 0]),
   ])
-  func `tell what needed no request`(_ name: TimelineEvent.Name, _ flag: Bool, _ expected: [Int]) {
+  func `counts by the second tell what needed no request`(_ name: TimelineEvent.Name, _ flag: Bool, _ expected: [Int]) {
     var counts = Activity.Counts()
     counts.add(TimelineEvent(at: 0, name: name, flag: flag, model: ""))
     #expect([counts.hits, counts.requests, counts.notModified, counts.failures] == expected)

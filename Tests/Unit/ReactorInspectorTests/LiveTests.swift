@@ -18,7 +18,7 @@ struct LiveTests {
     return bench
   }
 
-  @Test func `begins with all that is known, then tells what has changed`() async throws {
+  @Test func `the live feed of an inspector begins with all that is known, then tells what has changed`() async throws {
     let bench = try await bench(keys: 1)
     let inspector = Inspector(bench)
     var feed = await inspector.live()
@@ -37,7 +37,7 @@ struct LiveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `tells who observes, and a copy that turns stale or leaves`() async throws {
+  @Test func `the live feed of an inspector tells who observes, and a copy that turns stale or leaves`() async throws {
     let bench = try await bench(keys: 2)
     let inspector = Inspector(bench)
     var feed = await inspector.live()
@@ -54,7 +54,7 @@ struct LiveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `is a comment now and then while nothing happens`() async throws {
+  @Test func `the live feed of an inspector is a comment now and then while nothing happens`() async throws {
     let bench = try await bench()
     let inspector = Inspector(bench)
     var feed = await inspector.live()
@@ -69,7 +69,7 @@ struct LiveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `ends with the inspector`() async throws {
+  @Test func `the live feed of an inspector ends with the inspector`() async throws {
     let bench = try await bench(keys: 1)
     var inspector: Inspector? = Inspector(bench)
     var feed = try #require(await inspector?.live())
@@ -82,7 +82,7 @@ struct LiveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `of ten thousand keys comes in pieces, and goes on in small ones`() async throws {
+  @Test func `of ten thousand keys comes in pieces, and continues in small ones`() async throws {
     let bench = try await bench(keys: 10_000)
     let inspector = Inspector(bench)
     var feed = await inspector.live()
@@ -104,7 +104,7 @@ struct LiveTests {
     let inspector = Inspector(bench)
     var feed = await inspector.live()
     _ = try await feed.frame()
-    // Nobody reads meanwhile.
+    // No task reads meanwhile.
     for number in 0..<3_000 { _ = try await bench.notes.fetchFromNetwork(Resource("notes/\(number % 10)")) }
     let frame = try await feed.frame(after: bench.clock)
     #expect(frame.rows.count == 10)
@@ -113,7 +113,7 @@ struct LiveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `lists no more keys for a reader who does not come than all of them`() {
+  @Test func `the live feed of an inspector lists no more keys for a reader who does not come than all of them`() {
     let changes = KeyChanges()
     let watch = changes.watch()
     for number in 0...KeyChanges.limit {
@@ -125,7 +125,7 @@ struct LiveTests {
     #expect(watch.consume()?.count == 1)
   }
 
-  @Test func `leaves nothing of a reader who has gone`() async throws {
+  @Test func `the live feed of an inspector leaves nothing of a reader who has gone`() async throws {
     let bench = try await bench(keys: 1)
     weak var recorder: Recorder?
     do {
@@ -152,7 +152,7 @@ struct LiveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `begins anew when a layer comes or goes, and keeps none alive`() async throws {
+  @Test func `begins again when a layer comes or goes, and keeps none alive`() async throws {
     let bench = try await bench(keys: 1)
     let inspector = Inspector(bench)
     inspector.show(bench.layer)

@@ -42,7 +42,7 @@ struct SecretTests {
   }
 
   @Test(arguments: ["/inspector", "/inspector/live", "/inspector/key?id=1", "/elsewhere"])
-  func `is kept by nobody, framed by nobody, and read as what it is`(_ path: String) async {
+  func `the page is not cached, not framed, and read as its own type`(_ path: String) async {
     let fields = await Inspector(Bench()).get(path).response.headerFields
     #expect(fields[.cacheControl] == "no-store")
     #expect(fields[.xContentTypeOptions] == "nosniff")

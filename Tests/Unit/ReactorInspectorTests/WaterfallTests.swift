@@ -126,12 +126,12 @@ struct WaterfallTests {
     ),
   ]
 
-  @Test(arguments: table.indices) func `is made of its events`(_ index: Int) {
+  @Test(arguments: table.indices) func `the waterfall of a key is made of its events`(_ index: Int) {
     let (name, events, expected) = Self.table[index]
     #expect(Self.lines(Waterfall.runs(of: events)) == expected, "\(name)")
   }
 
-  @Test func `gives the latest runs`() {
+  @Test func `the waterfall of a key gives the latest runs`() {
     let events = (0..<20).flatMap { index in
       [Self.event(Double(index) * 5_000, .request), Self.event(Double(index) * 5_000 + 9, .failed)]
     }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The writes that an inspector shows", .timeLimit(.minutes(5)))
 struct WriteTests {
-  @Test func `are absent without an outbox, and appear with one`() async throws {
+  @Test func `the writes that an inspector shows are absent without an outbox, and appear with one`() async throws {
     let bench = Bench()
     let inspector = Inspector(bench)
     var feed = await inspector.live()
@@ -74,7 +74,7 @@ struct WriteTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `that wait for a decision say which`() async throws {
+  @Test func `the writes that an inspector shows that wait for a decision say which`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/a", with: .response(.unprocessableContent, body: Data("s3cret".utf8)))
     bench.transport.answer("/v1/b", with: .response(.preconditionFailed))
@@ -117,7 +117,7 @@ struct WriteTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `are five hundred at most, and counted beyond`() throws {
+  @Test func `the writes that an inspector shows are five hundred at most, and counted beyond`() throws {
     let writes = (0...WriteList.limit).map { _ in WriteStatus(id: UUID(), lane: "main", name: "", state: .waiting) }
     let list = WriteList([(1, nil), (2, writes), (3, writes)])
     #expect(list.hasOutbox && list.count == 2 * writes.count)
@@ -127,7 +127,7 @@ struct WriteTests {
 
 @Suite("What an inspector does to a write", .timeLimit(.minutes(5)))
 struct WriteCommandTests {
-  @Test func `withdraw takes back one that was not sent`() async throws {
+  @Test func `withdraw takes back an unsent write`() async throws {
     let bench = Bench()
     bench.reachability.set(false)
     let inspector = Inspector(bench)
@@ -197,7 +197,7 @@ struct HostileWriteTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `shows no secret of its URL, its error or its mutation`() async throws {
+  @Test func `a hostile write shows no secret of its URL, its error or its mutation`() async throws {
     let bench = Bench()
     let storage = MemoryOutboxStorage()
     let first = bench.layer(with: OutboxConfiguration(storage: storage, mutations: []))

@@ -49,7 +49,7 @@
     }
   }
 
-  /// The parts that outlive a process, and those that servers share.
+  /// The parts that outlive a process, and the parts that servers share.
   private struct Surroundings {
     let clock = TestClock()
     let api = API()
@@ -187,7 +187,7 @@
         #expect(await error { try await submission.answer() }?.isCancelled == true)
         #expect(one.names.cached("list") == nil && one.layer.outbox.entries.isEmpty)
         #expect(await !one.page().contains(#""name":"AddName""#))
-        // The record of the fleet is gone too, and so is that of the disk.
+        // The record of the fleet is gone too, and so is the record on disk.
         #expect(try await other.names.fetch("list") == ["a"])
         #expect(other.total("reactor.requests", ["source": "network"]) == 1)
         await one.end()

@@ -11,7 +11,7 @@
   import Testing
   import Tracing
 
-  /// Two servers over one store, each with an instrument of its own.
+  /// Two servers over one store, each with its own instrument.
   private struct Servers {
     let clock = TestClock()
     let store: MemoryFleetStore

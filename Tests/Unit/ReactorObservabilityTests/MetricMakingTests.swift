@@ -56,8 +56,8 @@
       let observability = Observability(metrics: backend)
       backend.whileMaking.withLock { $0 = { observability.fleetChanged(.following, nil) } }
       observability.fleetChanged(.off, nil)
-      // The second was made first, in the middle of the other. The one that is made after it gets
-      // nothing.
+      // The second was made first, in the middle of the other. The instrument that is made after it
+      // gets nothing.
       #expect(backend.values("off") == [[0, 1], []])
       #expect(backend.values("following") == [[1, 0]])
       observability.fleetChanged(.off, nil)

@@ -44,8 +44,7 @@
     var spans: [FinishedInMemorySpan] { tracer.finishedSpans }
     func spans(_ name: String) -> [FinishedInMemorySpan] { spans.filter { $0.operationName == name } }
 
-    /// Waits for the spans of so many flights. A flight ends after those who wait for it have their
-    /// answers.
+    /// Waits for the spans of so many flights. A flight ends after its waiters have their answers.
     func flights(_ count: Int = 1) async -> [FinishedInMemorySpan] {
       while spans("reactor.flight").count < count { await Task.yield() }
       return spans("reactor.flight")
@@ -101,7 +100,7 @@
       try await watched.bench.waitUntilNothingWaits()
     }
 
-    @Test func `what memory answers has no span and no event, and is counted`() async throws {
+    @Test func `a memory hit has no span and no event, and is counted`() async throws {
       let watched = Watched()
       _ = try await watched.notes.fetch("note")
       let before = watched.spans.count
@@ -130,7 +129,7 @@
       try await watched.bench.waitUntilNothingWaits()
     }
 
-    @Test func `whoever joins a flight links to its span, and the flight counts them`() async throws {
+    @Test func `a caller that joins a flight links to its span, and the flight counts its callers`() async throws {
       let watched = Watched()
       let gate = Gate()
       watched.bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
@@ -190,8 +189,8 @@
       try await watched.bench.waitUntilNothingWaits()
     }
 
-    /// The fields of the last request, and the metrics of an attempt that fails, one that succeeds,
-    /// and one whose fetch fails.
+    /// The fields of the last request, and the metrics of a failed attempt, a successful attempt,
+    /// and an attempt whose fetch fails.
     private func trial(hasTracer: Bool) async throws -> (fields: HTTPFields, metrics: [String]) {
       let watched = Watched(hasTracer: hasTracer) { $0.retry = RetryPolicy(attempts: 2, firstDelay: .zero) }
       watched.bench.transport.answer("/v1/note", with: .response(.serviceUnavailable), .json(Note(1, "one").json))
@@ -234,7 +233,7 @@
       #expect(watched.total("reactor.requests", ["source": "stand_in", "fresh": "false"]) == 1)
     }
 
-    @Test func `a revalidation in the background is a trace of its own, with a link`() async throws {
+    @Test func `a revalidation in the background is a separate trace, with a link`() async throws {
       let watched = Watched()
       let answer = ScriptedTransport.Answer.json(
         Note(1, "one").json, headers: [.cacheControl: "max-age=60, stale-while-revalidate=600"])
@@ -270,7 +269,7 @@
       #expect(watched.total("reactor.outages", ["to": "on"]) == 1)
     }
 
-    @Test func `at trace, each event is a line while it runs, and at info none is`() async throws {
+    @Test func `at trace, each event is a line while it runs, and at info no event is`() async throws {
       for (level, count) in [(Logger.Level.trace, true), (.info, false)] {
         let watched = Watched(level: level)
         let reports = Task { await watched.observability.run(watched.bench.layer, clock: watched.bench.clock) }

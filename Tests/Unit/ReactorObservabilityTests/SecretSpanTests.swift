@@ -8,8 +8,7 @@
   import Testing
   import Tracing
 
-  /// async-http-client makes spans of its own as soon as a tracer is bootstrapped, with the whole
-  /// URL.
+  /// async-http-client makes its own spans as soon as a tracer is bootstrapped, with the whole URL.
   @Suite("A tracer of the whole program", .timeLimit(.minutes(3)), .serialized)
   struct SecretSpanTests {
     /// A process can bootstrap once.
@@ -36,7 +35,7 @@
       }
     }
 
-    @Test func `gets no span of the transport's own pool, and no secret`() async throws {
+    @Test func `a tracer of the whole program gets no span of the transport's own pool, and no secret`() async throws {
       try await withServer { text in
         let url = try #require(URL(string: text))
         _ = try await AsyncHTTPClientTransport().send(HTTPRequest(method: .get, url: url))
@@ -44,7 +43,7 @@
       }
     }
 
-    @Test func `gets the secret from a client that traces by itself`() async throws {
+    @Test func `a tracer of the whole program gets the secret from a client that traces by itself`() async throws {
       try await withServer { text in
         let url = try #require(URL(string: text))
         let client = HTTPClient(
