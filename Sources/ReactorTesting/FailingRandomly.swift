@@ -23,7 +23,7 @@ extension AsyncSequence {
 public struct FailingRandomly<Base: AsyncSequence, Generator: RandomNumberGenerator & Sendable>: AsyncSequence {
   /// An element of the base.
   public typealias Element = Base.Element
-  /// The error of the base, or the one that was passed to `failRandomly`.
+  /// The error of the base, or the error passed to `failRandomly`.
   public typealias Failure = any Error
 
   let base: Base

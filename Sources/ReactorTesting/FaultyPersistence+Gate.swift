@@ -29,7 +29,7 @@ extension FaultyPersistence {
   }
 }
 
-/// A latch that opens once, with a result. All waiters get the result, also those that come later.
+/// A latch that opens once, with a result. All waiters get the result, including later ones.
 private final class Release: Sendable {
   private struct State {
     var result: Result<Void, any Error>?

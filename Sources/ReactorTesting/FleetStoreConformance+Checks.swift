@@ -21,7 +21,7 @@ extension FleetStoreConformance.Check {
           "a record of \(body.count) bytes came back as \(view.body?.count ?? -1) bytes")
       }
     },
-    Self("the body is left out for whoever has its version") { subject in
+    Self("the body is left out for a server that has its version") { subject in
       let ticket = try await subject.ticket()
       subject.expect(try await subject.commit(ticket), .kept)
       let known = try await subject.store.read(subject.record, known: ticket.version)

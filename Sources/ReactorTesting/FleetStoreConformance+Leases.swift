@@ -14,12 +14,12 @@ extension FleetStoreConformance.Check {
       let held = beginnings.filter { if case .held = $0 { true } else { false } }
       subject.expect(granted.count == 1 && held.count == 19, "\(granted.count) got it, and \(held.count) wait")
     },
-    Self("whoever waits is told how long") { subject in
+    Self("a server that waits is told how long") { subject in
       _ = try await subject.ticket(lease: .seconds(60))
-      guard case .held(let time, _) = try await subject.begin() else { return subject.expect(false, "nobody has it") }
+      guard case .held(let time, _) = try await subject.begin() else { return subject.expect(false, "granted twice") }
       subject.expect(time > .seconds(50) && time <= .seconds(60), "the lease of a minute ends in \(time)")
     },
-    Self("a ticket without a lease is drawn while another has it, and holds nobody up") { subject in
+    Self("a ticket without a lease is drawn while another server has the lease, and blocks no server") { subject in
       let other = FleetRecordID(url: subject.record.url, name: "01")
       let lease = try await subject.ticket()
       guard case .pass(let ticket, _) = try await subject.begin(nil, .ticket) else {
@@ -46,7 +46,7 @@ extension FleetStoreConformance.Check {
       try await subject.store.release(first, .abandoned)
       subject.expect(try await !subject.store.renew(first, lease: .seconds(60)), "a lease was extended after its end")
     },
-    Self("a commit ends the lease, and a later ticket's does not end that of another") { subject in
+    Self("a commit ends the lease, but not another server's lease") { subject in
       let ticket = try await subject.ticket()
       subject.expect(try await subject.commit(ticket), .kept)
       guard case .granted(_, let versions) = try await subject.begin() else {
@@ -62,7 +62,7 @@ extension FleetStoreConformance.Check {
       try await subject.store.release(ticket, .abandoned)
       guard case .held = try await subject.begin() else { return subject.expect(false, "\(next) has lost it") }
     },
-    Self("after a failure nobody asks for a while, but who asks at all events") { subject in
+    Self("after a failure servers hold back for a while, except for a forced request") { subject in
       try await subject.store.release(try await subject.ticket(), .failed(.seconds(60)))
       guard case .failed(let time, _) = try await subject.begin() else { return subject.expect(false, "one asks") }
       subject.expect(time > .seconds(50) && time <= .seconds(60), "a failure of a minute ends in \(time)")
@@ -78,7 +78,7 @@ extension FleetStoreConformance.Check {
         if case .granted = try await subject.begin() { true } else { false }
       }
     },
-    Self("where responses cannot be stored nobody waits, until one is stored") { subject in
+    Self("while responses cannot be stored, no server waits for one") { subject in
       try await subject.store.release(try await subject.ticket(), .pass(.seconds(60)))
       for _ in 0..<3 {
         guard case .pass = try await subject.begin() else { return subject.expect(false, "one waits for another") }
@@ -89,7 +89,7 @@ extension FleetStoreConformance.Check {
   ]
 
   static let messages = [
-    Self("whoever follows is told of fences, of bodies that others have, and of ends that others wait for") { subject in
+    Self("followers get messages about fences, stored bodies, and finished requests that others wait for") { subject in
       try await subject.following { heard in
         let first = try await subject.ticket()
         subject.expect(try await subject.commit(first), .kept)
@@ -102,7 +102,7 @@ extension FleetStoreConformance.Check {
         _ = try await subject.begin()
         subject.expect(try await subject.confirm(fourth, of: second.version), .kept)
         let fence = try await subject.store.fence(subject.record.url, removes: false, replaying: nil)
-        // The first commit has replaced nothing, and nobody has waited for it.
+        // The first commit replaced nothing, and no server waited for it.
         let expected: [FleetMessage] = [
           .stored(subject.record, second.version), .released(subject.record), .stored(subject.record, fourth.version),
           .fenced(subject.record.url, fence),
@@ -110,7 +110,7 @@ extension FleetStoreConformance.Check {
         try await subject.wait(for: "the messages \(expected)") { heard() == expected }
       }
     },
-    Self("a beat comes back to its server alone") { subject in
+    Self("a heartbeat comes back only to its server") { subject in
       try await subject.following("one") { one in
         try await subject.following("two") { two in
           _ = try await subject.store.beat("one", nonce: 41, scopes: [])

@@ -12,8 +12,8 @@ public import Testing
 /// ```
 ///
 /// A violated promise is recorded as an issue with its name, at the caller's line. The other checks
-/// still run. The suite waits for leases of a few milliseconds to end. It does not check what a
-/// store does that is away, full or replaced.
+/// still run. The suite waits for leases of a few milliseconds to end. It does not check an
+/// unreachable, full or replaced store.
 public struct FleetStoreConformance: Sendable {
   private let make: @Sendable () async throws -> any FleetStore
 
@@ -62,14 +62,14 @@ extension FleetStoreConformance {
       #expect(condition, "\(check): \(what)", sourceLocation: location)
     }
 
-    /// Begins with a lease that lasts for the check.
+    /// Draws a ticket with a lease that lasts for the check.
     func begin(
       _ record: FleetRecordID? = nil, _ wish: FleetWish = .lease, lease: Duration = .seconds(60)
     ) async throws -> FleetBeginning {
       try await store.begin(record ?? self.record, wish, lease: lease, retention: .seconds(60))
     }
 
-    /// Begins, and returns the ticket.
+    /// Draws a ticket, and returns it.
     func ticket(
       _ record: FleetRecordID? = nil, _ wish: FleetWish = .lease, lease: Duration = .seconds(60)
     ) async throws -> FleetTicket {

@@ -27,7 +27,7 @@ public final class Gate: Sendable {
   public var isOpen: Bool { state.withLock { $0.isOpen } }
   /// The number of tasks that wait at the gate.
   public var waitingCount: Int { state.withLock { $0.waiters.count } }
-  /// The number of tasks that have arrived so far, including those that have passed.
+  /// The number of tasks that have arrived so far, including tasks that have passed.
   public var arrivalCount: Int { arrivals.value }
 
   /// Lets all waiters through, and all tasks that arrive until ``close()``.

@@ -14,7 +14,7 @@ extension LiveResource {
   /// not seen; the latest always is.
   ///
   /// If no state meets the condition in time, that is an issue, which shows the last state. The
-  /// test goes on. A cancelled wait returns at once, without an issue.
+  /// test continues. A cancelled wait returns at once, without an issue.
   ///
   /// - Parameters:
   ///   - timeLimit: The longest wait, in real time. Default: ten seconds.
@@ -45,7 +45,7 @@ extension Observable where Self: AnyObject {
   /// ```
   ///
   /// If it does not hold in time, that is an issue, which shows the properties of the object. The
-  /// test goes on. A cancelled wait returns at once, without an issue.
+  /// test continues. A cancelled wait returns at once, without an issue.
   ///
   /// - Parameters:
   ///   - timeLimit: The longest wait, in real time. Default: ten seconds.
@@ -66,8 +66,8 @@ extension Observable where Self: AnyObject {
 enum ObservedWait {
   enum End { case met, outOfTime, cancelled }
 
-  /// The time after which the condition is looked at again, although no change was reported: an
-  /// object without isolation reports a change on another thread, before it makes it.
+  /// The interval at which the condition is checked without a reported change: an object without
+  /// isolation reports a change on another thread, before making it.
   private static let pause = Duration.milliseconds(50)
 
   static func run(_ timeLimit: Duration, until isMet: () -> Bool) async -> End {
@@ -79,8 +79,8 @@ enum ObservedWait {
       if Task.isCancelled { return .cancelled }
       let rest = deadline - .now
       guard rest > .zero else { return .outOfTime }
-      // The report comes before the change. This actor's current job makes it, and this task goes
-      // on after that job.
+      // The report comes before the change. This actor's current job makes the change, and this
+      // task continues after that job.
       await first(of: { try? await changes.wait(for: 1) }, { try? await Task.sleep(for: min(rest, pause)) })
     }
   }

@@ -101,7 +101,7 @@ extension MutationConformance.Check {
   static var requesting: [Self] {
     [
       Self("a request can be saved and sent") { subject in
-        // A mutation may need a known value, and there is none.
+        // A mutation may need a known value, which is missing here.
         guard let request = try? await subject.probe.request(of: subject.mutation) else { return }
         try subject.probe.check(request)
       },

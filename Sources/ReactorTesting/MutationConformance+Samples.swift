@@ -2,16 +2,16 @@ import ReactorCore
 import ReactorOutbox
 
 extension MutationConformance {
-  /// Values of a resource, whose type is known inside alone. Each function returns the violations.
+  /// Values of a resource, whose type is known only inside. Each function returns the violations.
   struct Sample: Sendable {
     let resource: Resource
     let model: any Sendable.Type
     private let probe: MutationProbe<M>
     /// Compares the effects of two mutations that are equal.
     let changing: @Sendable (M, M) -> [String]
-    /// Compares the effect of a draft with that of the same draft applied again.
+    /// Compares the effect of a draft with the effect of applying the same draft twice.
     let repeating: @Sendable (M) -> [String]
-    /// Compares values that have the effect with what a draft makes of them.
+    /// Compares values that already have the effect with the draft applied to them.
     let unsettling: @Sendable (M) -> [String]
 
     init<Model: Equatable & Sendable>(

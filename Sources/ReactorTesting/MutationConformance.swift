@@ -3,7 +3,7 @@ public import ReactorCore
 public import ReactorOutbox
 public import Testing
 
-/// A conformance suite for a `Mutation` of your own.
+/// A conformance suite for your own `Mutation`.
 ///
 /// ```swift
 /// @Test func `adding a post keeps the contract`() async {
@@ -50,7 +50,7 @@ public struct MutationConformance<M: Mutation>: Sendable {
   ///
   /// - Parameters:
   ///   - type: The model type of the draft.
-  ///   - resource: The resource that it lies over.
+  ///   - resource: The resource that it applies to.
   ///   - bases: Values that the server may have confirmed.
   ///   - settled: Values that have the effect already, as after the acceptance: the draft changes
   ///     nothing there.

@@ -81,7 +81,7 @@ extension OutboxStorageConformance.Check {
       try await subject.expect(holds: [entries[1], entries[2], changed])
       subject.expect(
         try await subject.storage.contents(of: .shared).entries.last?.number == moved.last,
-        "the entry's number is not the one that the move returned")
+        "the entry's number differs from the number that the move returned")
     },
     Self("the numbers of removed entries are not used again") { subject in
       let entries = Samples.entries(3)

@@ -11,7 +11,7 @@ extension OutboxStorageConformance.Check {
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
-        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry without a lease")
       subject.expect(
         try await !subject.claims(entry, Samples.two, at: 0), "claim returned an entry that another process has leased")
       subject.expect(
@@ -35,7 +35,7 @@ extension OutboxStorageConformance.Check {
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
-        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry without a lease")
       subject.expect(
         try await subject.claims(entry, Samples.one, at: 20), "claim returned nil to the process that holds the lease")
       subject.expect(try await !subject.claims(entry, Samples.two, at: 40), "the renewal did not extend the lease")
@@ -46,7 +46,7 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.add(entry))
       try await subject.storage.release(entry.id, in: .shared, by: Samples.one)
       subject.expect(
-        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry without a lease")
       try await subject.storage.release(entry.id, in: .shared, by: Samples.two)
       try await subject.storage.release(entry.id, in: "other", by: Samples.one)
       subject.expect(
@@ -71,7 +71,7 @@ extension OutboxStorageConformance.Check {
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
-        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry without a lease")
       try await subject.commit(.update(Samples.changed(entry, "changed")))
       subject.expect(try await !subject.claims(entry, Samples.two, at: 1), "an update ended the lease")
       try await subject.commit(.move(Samples.changed(entry, "moved")))
@@ -121,10 +121,10 @@ extension OutboxStorageConformance.Check {
       try await subject.expect(leases: [:], "before the first claim: ")
       subject.expect(
         try await subject.claims(entries[0], Samples.one, at: 0),
-        "claim returned nil for an entry that nobody has leased")
+        "claim returned nil for an entry without a lease")
       subject.expect(
         try await subject.claims(entries[1], Samples.two, at: 1),
-        "claim returned nil for an entry that nobody has leased")
+        "claim returned nil for an entry without a lease")
       _ = try await subject.claims(entries[0], Samples.two, at: 2)
       let second = OutboxLease(process: Samples.two, until: now + 31)
       try await subject.expect(
@@ -188,7 +188,7 @@ extension OutboxStorageConformance.Check {
       let numbers = try await subject.storage.commit(entries.map(OutboxChange.add), in: .shared)
       subject.expect(
         try await subject.claims(entries[1], Samples.one, at: 0),
-        "claim returned nil for an entry that nobody has leased")
+        "claim returned nil for an entry without a lease")
       let other = Samples.entry("of another scope")
       _ = try await subject.storage.commit([.add(other)], in: "alice")
       try await subject.storage.removeAll(in: .shared, keeping: [entries[1].id, UUID()])
@@ -199,13 +199,13 @@ extension OutboxStorageConformance.Check {
       subject.expect(left == [numbers[1]], "the numbers are \(left) and not \([numbers[1]])")
       try await subject.expect("alice", holds: [other], "another scope: ")
       let next = try await subject.storage.commit([.add(Samples.entry())], in: .shared)
-      subject.expect(next[0] > numbers[2], "the number \(next[0]) was there before, or is less than one that was")
+      subject.expect(next[0] > numbers[2], "the number \(next[0]) was used before, or is less than an earlier number")
     },
     Self("removeAll(in:) ends leases") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
-        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry without a lease")
       try await subject.storage.removeAll(in: .shared)
       try await subject.commit(.add(entry))
       subject.expect(try await subject.claims(entry, Samples.two, at: 1), "the lease remained after removeAll(in:)")
@@ -219,7 +219,7 @@ extension OutboxStorageConformance.Check {
         entries.map { .add($0) } + [.identify("a", Data("1".utf8))], in: .shared)
       subject.expect(
         try await subject.claims(entries[0], Samples.one, at: 0),
-        "claim returned nil for an entry that nobody has leased")
+        "claim returned nil for an entry without a lease")
       let other = try await subject.open()
       try await subject.expect(holds: entries, in: other)
       let contents = try await other.contents(of: .shared)

@@ -25,7 +25,7 @@ struct PageTarget {
 }
 
 extension HTTPFields {
-  /// Adds a field `Link`, beside those that are there.
+  /// Adds a field `Link`, in addition to existing ones.
   mutating func addLink(_ target: String, _ relation: String) {
     guard let name = HTTPField.Name("Link") else { return }
     append(HTTPField(name: name, value: PageTarget.link(target, relation)))

@@ -16,7 +16,7 @@ extension PersistenceConformance.Check {
       let entries = try await subject.persistence.entries(in: nil, url: nil)
       subject.expect(entries.count == 1, "entries(in:url:) lists \(entries.count) entries, not 1")
       subject.expect(entries.first?.key == key, "the entry has the key \(entries.first?.key, default: "none")")
-      subject.expect(entries.first.map { $0.size >= 300 } == true, "the entry's size is less than that of its body")
+      subject.expect(entries.first.map { $0.size >= 300 } == true, "the entry's size is less than the size of its body")
       subject.expect(
         entries.first?.fetchedAt == record.head.receivedAt, "the entry's fetchedAt is not the record's receivedAt")
     },
@@ -109,7 +109,7 @@ extension PersistenceConformance.Check {
       let left = Set(try await subject.persistence.entries(in: nil, url: nil).map(\.key))
       subject.expect(
         left == Set(keys.indices.filter { !$0.isMultiple(of: 2) }.map { keys[$0] }),
-        "the listed records are not those that remain")
+        "the listed records are not the remaining ones")
     },
   ]
 }

@@ -35,7 +35,7 @@ extension PersistenceConformance {
     }
 
     /// Returns all parts of a record, byte for byte. The `==` of fields ignores their order, and
-    /// that of strings their spelling.
+    /// the `==` of strings their Unicode spelling.
     static func spelling(_ record: Record) -> [Data] {
       let head = record.head
       var parts = [record.body, Data(head.identity.utf8), Data("\(head.status.code)".utf8)]

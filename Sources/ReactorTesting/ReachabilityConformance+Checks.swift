@@ -35,7 +35,7 @@ extension ReachabilityConformance.Check {
       }
       subject.expect(!firsts.contains(nil), "\(firsts.count { $0 == nil }) of 100 streams ended without a value")
     },
-    Self("streams that nobody reads do not affect others") { subject in
+    Self("unread streams do not affect others") { subject in
       let unread = (0..<10).map { _ in subject.reachability.changes }
       let first = try await subject.first(of: subject.reachability.changes)
       subject.expect(first != nil, "another stream ended without a value")
@@ -140,7 +140,7 @@ private final class ReachabilityReader: Sendable {
 }
 
 extension Task where Success == Void, Failure == Never {
-  /// Returns once the task has ended, or the caller is cancelled.
+  /// Returns once the task has finished, or the caller is cancelled.
   ///
   /// - Throws: `CancellationError`, as soon as the caller is cancelled.
   fileprivate func ended() async throws {

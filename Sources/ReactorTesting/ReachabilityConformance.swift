@@ -91,7 +91,7 @@ extension ReachabilityConformance {
     }
 
     /// Returns the elements of a new stream up to and including the first `last`; all elements if
-    /// there is none.
+    /// `last` never comes.
     func values(until last: Bool, of stream: AsyncStream<Bool>) async throws -> [Bool] {
       try await wait(for: "\(last)") {
         var values: [Bool] = []

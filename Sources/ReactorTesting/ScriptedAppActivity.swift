@@ -13,7 +13,7 @@ public final class ScriptedAppActivity: AppActivity {
   /// Creates an app activity without open streams.
   public init() {}
 
-  /// The number of open streams of ``becameActive``: those neither cancelled nor released.
+  /// The number of streams of ``becameActive`` that are neither cancelled nor released.
   public var openStreams: Int { state.withLock { $0.listeners.count } }
 
   /// Yields an element to every open stream. A stream that has an unread element gets no second

@@ -25,8 +25,8 @@ public final class ScriptedBackgroundTime: BackgroundTime {
   ///   that has no time left.
   public init(isGiven: Bool = true) { self.isGiven = isGiven }
 
-  /// The names of the running activities, in the order in which they began. Those that ended or
-  /// expired are not among them.
+  /// The names of the running activities, in the order in which they began. Ended and expired
+  /// activities are not among them.
   public var names: [String] { state.withLock { $0.activities.map(\.name) } }
 
   /// Expires all running activities. Returns once all their closures have run.
@@ -54,7 +54,7 @@ public final class ScriptedBackgroundTime: BackgroundTime {
 
   private func end(_ id: Int) {
     // Released after the lock: its closure may hold the last reference to another activity, whose
-    // end takes the lock.
+    // `deinit` takes the lock.
     _ = state.withLock { state in
       state.activities.firstIndex { $0.id == id }.map { state.activities.remove(at: $0) }
     }

@@ -31,18 +31,18 @@ public final class ScriptedPowerSaving: PowerSaving {
   /// The value that was set last.
   public var isOn: Bool { state.withLock { $0.isOn } }
 
-  /// The number of open streams of ``updates``: those neither cancelled nor released.
+  /// The number of streams of ``updates`` that are neither cancelled nor released.
   public var openStreams: Int { state.withLock { $0.listeners.count } }
 
-  /// Returns once no stream is open, at once if none is.
+  /// Returns once no stream is open.
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilNobodyListens() async throws { try await closed.wait(for: 0) }
 
-  /// Returns once each open stream has handled the current value: its reader has asked for the next
+  /// Returns once each open stream has handled the current value: its reader has requested the next
   /// one, or was cancelled. At once if no stream is open.
   ///
-  /// A stream is open from the access of ``updates``, even if nobody has begun to read it.
+  /// A stream is open from the access of ``updates``, even if no task has begun to read it.
   ///
   /// ```swift
   /// power.set(true)

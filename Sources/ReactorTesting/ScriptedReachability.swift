@@ -28,10 +28,10 @@ public final class ScriptedReachability: Reachability {
 
   /// The number of times that ``isReachable`` was read.
   public var timesAsked: Int { state.withLock { $0.timesAsked } }
-  /// The number of open streams of ``changes``: those neither cancelled nor released.
+  /// The number of streams of ``changes`` that are neither cancelled nor released.
   public var openStreams: Int { state.withLock { $0.listeners.count } }
 
-  /// Returns once no stream is open, at once if none is.
+  /// Returns once no stream is open.
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilNobodyListens() async throws { try await closed.wait(for: 0) }

@@ -40,10 +40,10 @@ public struct ScriptedSequence<Element: Sendable>: AsyncSequence, Sendable {
   /// A Boolean value that indicates whether the reader was cancelled, or the sequence is finished.
   public var hasEnded: Bool { ended.value > 0 }
 
-  /// Returns once the reader has handled all elements that were sent: it has asked for another, or
+  /// Returns once the reader has handled all elements that were sent: it has requested another, or
   /// was cancelled.
   ///
-  /// Through an operator that asks for one element at a time, as `map` and `combineLatest` do, the
+  /// Through an operator that requests one element at a time, as `map` and `combineLatest` do, the
   /// reader of the operator has handled them. A reader that has yet to begin is waited for.
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
@@ -58,7 +58,7 @@ public struct ScriptedSequence<Element: Sendable>: AsyncSequence, Sendable {
     Iterator(stream: stream.stream.makeAsyncIterator(), calls: stream.calls)
   }
 
-  /// An iterator, whose calls tell that the elements before were handled.
+  /// An iterator. A call shows that the earlier elements were handled.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var stream: AsyncStream<Element>.Iterator
     fileprivate let calls: ReaderCalls
@@ -70,7 +70,7 @@ public struct ScriptedSequence<Element: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// A stream, the number of its elements, and that of the calls of its reader.
+/// A stream, the number of its elements, and the number of its reader's calls.
 struct CountedStream<Element: Sendable>: Sendable {
   let stream: AsyncStream<Element>
   let continuation: AsyncStream<Element>.Continuation
@@ -100,10 +100,10 @@ final class ReaderCalls: Sendable {
 
   func sent() { sentCount.add(1, ordering: .acquiringAndReleasing) }
   func asked() { askedCount.add(1) }
-  /// Lets everybody through: nobody reads any more.
+  /// Lets every waiter through, since nothing reads any more.
   func end() { askedCount.add(Int.max / 4) }
 
-  /// Returns once the reader has asked for the element after all that were sent.
+  /// Returns once the reader has requested the element after the last one sent.
   func waitUntilHandled() async throws {
     try await askedCount.wait(for: sentCount.load(ordering: .acquiring) + 1)
   }

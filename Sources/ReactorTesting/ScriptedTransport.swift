@@ -3,7 +3,7 @@ public import HTTPTypes
 public import ReactorCore
 import Synchronization
 
-/// A transport that gives scripted answers, and records the requests.
+/// A transport that returns scripted answers, and records the requests.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
@@ -21,7 +21,7 @@ public final class ScriptedTransport: Transport {
   public struct Received: Sendable {
     /// The request, with all its header fields.
     public let request: HTTPRequest
-    /// The body; `nil` if there was none.
+    /// The body; `nil` if the request had no body.
     public let body: Data?
     /// The path, with the query.
     public var path: String { request.path ?? "" }
@@ -59,9 +59,9 @@ public final class ScriptedTransport: Transport {
   /// ```
   ///
   /// - Parameters:
-  ///   - path: The path as in the request. With a query, it matches that query alone and takes
+  ///   - path: The path as in the request. With a query, it matches only that query and takes
   ///     precedence. Without one, it matches any query.
-  ///   - answers: The answers, which replace those set before.
+  ///   - answers: The answers, which replace earlier ones.
   public func answer(_ path: String, with answers: Answer...) {
     state.withLock { $0.scripts[path] = answers }
   }
@@ -73,7 +73,7 @@ public final class ScriptedTransport: Transport {
   /// transport.answer("/v1/stories", withPages: .json("[1, 2]"), .json("[3]"))
   /// ```
   ///
-  /// The first page is that of `path`, with any other query too. The others have the query item
+  /// The first page answers `path`, also with any other query. The others have the query item
   /// `page`, from 2.
   ///
   /// - Parameters:
@@ -117,7 +117,7 @@ public final class ScriptedTransport: Transport {
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForCancellations(count: Int = 1) async throws { try await cancellations.wait(for: count) }
 
-  /// Returns once no request is in flight, at once if none is.
+  /// Returns once no request is in flight.
   ///
   /// ```swift
   /// task.cancel()

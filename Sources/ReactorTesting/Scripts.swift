@@ -2,7 +2,7 @@
 struct Scripts<Answer: Sendable>: Sendable {
   private var answers: [String: [Answer]] = [:]
 
-  /// - Parameter path: With a query, it matches that query alone and takes precedence. Without one,
+  /// - Parameter path: With a query, it matches only that query and takes precedence. Without one,
   ///   it matches any query.
   subscript(path: String) -> [Answer] {
     get { answers[path] ?? [] }

@@ -8,11 +8,11 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   /// await stories.states(for: "stories").wait { $0.value?.count == 2 }
   /// ```
   ///
-  /// Each call iterates the sequence anew and ends with its iteration. For several waits on one
+  /// Each call iterates the sequence again and ends with its iteration. For several waits on one
   /// subscription, make a `LiveResource` of the sequence.
   ///
   /// If no state meets the condition in time, or the sequence ends before, that is an issue, which
-  /// shows the last state. The test goes on. A cancelled wait returns at once, without an issue.
+  /// shows the last state. The test continues. A cancelled wait returns at once, without an issue.
   ///
   /// - Parameters:
   ///   - timeLimit: The longest wait, in real time. Default: ten seconds.

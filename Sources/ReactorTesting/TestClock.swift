@@ -24,7 +24,7 @@ public final class TestClock: Clock {
     /// The time since the clock was created.
     public let elapsed: Duration
 
-    /// Creates a moment; by default that of the clock's creation.
+    /// Creates a moment; by default the clock's creation.
     public init(elapsed: Duration = .zero) { self.elapsed = elapsed }
 
     /// Returns the moment after `duration`, at most `Duration.never`.
@@ -148,11 +148,11 @@ public final class TestClock: Clock {
   /// The deadline of the next sleeper; `nil` if no task sleeps.
   public var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }
 
-  /// Returns once at least `count` tasks sleep at the same time, whatever they sleep for.
+  /// Returns once at least `count` tasks sleep at the same time, for any duration.
   ///
   /// A layer on this clock sleeps too: until its next poll, until an unused model is evicted
-  /// (`ReactorConfiguration.keepUnusedFor`), until a retry. To wait for a sleeper of your own, such
-  /// as a debounce of 300 milliseconds, use ``waitForSleeper(for:)``.
+  /// (`ReactorConfiguration.keepUnusedFor`), until a retry. To wait for your own sleeper, such as a
+  /// debounce of 300 milliseconds, use ``waitForSleeper(for:)``.
   ///
   /// ```swift
   /// try await clock.waitForSleepers(count: 2)
@@ -162,7 +162,7 @@ public final class TestClock: Clock {
   public func waitForSleepers(count: Int = 1) async throws { try await sleeping.wait(for: count) }
 
   /// Returns once a task sleeps until exactly `duration` from now, at once if one does. Other
-  /// sleepers, as those of a layer, do not count.
+  /// sleepers, such as a layer's, do not count.
   ///
   /// ```swift
   /// model.query = "swift"
@@ -230,7 +230,7 @@ public final class TestClock: Clock {
 }
 
 extension TestClock.State {
-  /// Inserts a sleeper after those with the same deadline.
+  /// Inserts a sleeper after the ones with the same deadline.
   fileprivate mutating func insert(_ sleeper: TestClock.Sleeper) {
     let index = sleepers.firstIndex { $0.deadline > sleeper.deadline } ?? sleepers.endIndex
     sleepers.insert(sleeper, at: index)

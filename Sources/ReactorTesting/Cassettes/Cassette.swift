@@ -49,7 +49,7 @@ public struct Cassette: Codable, Sendable, Hashable {
     public var url: String
     /// The header fields, in order.
     public var fields: HTTPFields
-    /// The body; empty if there was none.
+    /// The body; empty if the message had no body.
     public var body: Data
 
     /// Creates a request; by default a GET without header fields and body.
@@ -67,7 +67,7 @@ public struct Cassette: Codable, Sendable, Hashable {
     public var status: Int
     /// The header fields, in order.
     public var fields: HTTPFields
-    /// The body; empty if there was none.
+    /// The body; empty if the message had no body.
     public var body: Data
 
     /// Creates a response; by default without header fields and body.

@@ -8,8 +8,9 @@
   case unknownVersion(Int)
   /// The request matches no recorded request that is left.
   ///
-  /// `exchange` is the number of the nearest one, from 1. `difference` has a line for each part of
-  /// both: `-` precedes a part of the recorded request alone, `+` a part of the new request alone.
+  /// `exchange` is the number of the most similar exchange, from 1. `difference` has a line for
+  /// each part of both: `-` precedes a part that only the recorded request has, `+` a part that
+  /// only the new request has.
   case unmatched(request: String, exchange: Int, difference: String)
   /// All exchanges, or all exchanges of this request, were already played.
   case exhausted(request: String, played: Int)

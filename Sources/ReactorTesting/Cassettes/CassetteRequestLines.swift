@@ -42,8 +42,8 @@ extension CassetteRequestLines {
 
   func distance(to other: Self) -> Int { head.difference(from: other.head).count }
 
-  /// Returns the lines of both requests. `- ` precedes lines of `recorded` alone, `+ ` lines of
-  /// this request alone.
+  /// Returns the lines of both requests. `- ` precedes lines that only `recorded` has, `+ ` lines
+  /// that only this request has.
   func difference(from recorded: Self) -> String {
     let changes = Array(head).difference(from: Array(recorded.head))
     var (removed, inserted) = (Set<Int>(), Set<Int>())

@@ -21,7 +21,7 @@ public struct CassetteSecrets: Sendable {
   /// Creates a set of secrets.
   ///
   /// - Parameters:
-  ///   - queryItems: The names of secret query items; by default those of
+  ///   - queryItems: The names of secret query items; by default
   ///     `ReactorConfiguration.secretQueryItems`.
   ///   - change: A closure that edits each exchange before it is recorded. It runs after redaction.
   public init(

@@ -16,8 +16,8 @@ public struct CassetteTransport: Transport {
     case play
     /// Records, and replaces an existing file.
     case record
-    /// Plays the file if it exists, and records it otherwise. The file is looked for once, by the
-    /// initializer.
+    /// Plays the file if it exists, and records it otherwise. The initializer checks once whether
+    /// the file exists.
     case recordIfMissing
   }
 
@@ -45,7 +45,7 @@ public struct CassetteTransport: Transport {
       : CassetteRecorder(transport, to: file, secrets: secrets)
   }
 
-  /// Plays or records one exchange. The errors are those of ``CassettePlayer`` or of the wrapped
+  /// Plays or records one exchange. The errors come from ``CassettePlayer`` or the wrapped
   /// transport.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void

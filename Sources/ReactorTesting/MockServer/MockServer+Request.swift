@@ -19,8 +19,8 @@ extension MockServer {
     /// A Boolean value that indicates whether the client began a TLS handshake instead.
     package var isTLS: Bool { message.isTLS }
 
-    /// The value of the first header field of that name; `nil` if there is none. Case does not
-    /// matter.
+    /// The value of the first header field of that name; `nil` if the request has no such field.
+    /// Case does not matter.
     public subscript(name: String) -> String? { message[name] }
   }
 }

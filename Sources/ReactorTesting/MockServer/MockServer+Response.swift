@@ -12,13 +12,12 @@ extension MockServer {
   /// .text("late").held(at: gate)
   /// ```
   ///
-  /// A response is sent in one write, except that of ``chunked(_:headers:isWhole:)``. An answer to
+  /// A response is sent in one write, except a ``chunked(_:headers:isWhole:)`` one. An answer to
   /// `HEAD` has no body, and neither has a status 1xx, 204 or 304. The bytes of ``raw(_:)-(Data)``
   /// and ``reset(after:)`` are sent as they are.
   public struct Response: Sendable {
     enum Step: Sendable {
-      /// Sends head and body in one write. For `HEAD`, it sends the head alone and is the last
-      /// step.
+      /// Sends head and body in one write. For `HEAD`, it sends only the head and is the last step.
       case respond(head: Data, body: Data)
       /// Sends bytes in one write.
       case send(Data)
@@ -67,7 +66,7 @@ extension MockServer {
       status(code, fields: [("Location", location)], body: Data("moved".utf8))
     }
 
-    /// A response whose body is sent in chunks, each in a write of its own.
+    /// A response whose body is sent in chunks, each in a separate write.
     ///
     /// - Parameters:
     ///   - pieces: The chunks. Empty ones are left out, since an empty chunk ends a body.
@@ -161,12 +160,12 @@ extension MockServer.Response {
     status(200, fields: fields, body: Data(string.utf8))
   }
 
-  /// The head alone. The connection stays open.
+  /// Only the head. The connection stays open.
   package static func head(_ code: Int, fields: [(String, String)]) -> Self {
     Self(steps: [.send(head(code, fields))], keepsAlive: true)
   }
 
-  /// The head alone, as for `HEAD`.
+  /// Only the head, as for `HEAD`.
   package static func head(announcing length: Int) -> Self {
     head(200, fields: [("Content-Length", "\(length)")])
   }
@@ -204,7 +203,7 @@ extension MockServer.Response {
 extension MockServer.Response {
   /// Performs the steps of the response.
   ///
-  /// - Returns: `false` if the connection has ended.
+  /// - Returns: `false` if the connection is closed.
   func perform(on connection: Socket, for request: MockServer.Request) -> Bool {
     for step in steps {
       switch step {

@@ -99,9 +99,9 @@ public final class MockServer: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - path: The path as in the request. With a query, it matches that query alone and takes
+  ///   - path: The path as in the request. With a query, it matches only that query and takes
   ///     precedence. Without one, it matches any query.
-  ///   - responses: The responses, which replace those set before.
+  ///   - responses: The responses, which replace earlier ones.
   public func answer(_ path: String, with responses: Response...) {
     state.withLock { $0.scripts[path] = responses }
   }
@@ -109,7 +109,7 @@ public final class MockServer: Sendable {
   /// Sets the responses to the pages of a list. Each links to the next in its `Link` field, and to
   /// the previous.
   ///
-  /// The first page is that of `path`, with any other query too. The others have the query item
+  /// The first page answers `path`, also with any other query. The others have the query item
   /// `page`, from 2.
   ///
   /// - Parameters:
@@ -136,7 +136,7 @@ public final class MockServer: Sendable {
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForRequests(count: Int = 1) async throws { try await arrivals.wait(for: count) }
 
-  /// Returns once no connection is open, at once if none is.
+  /// Returns once no connection is open.
   ///
   /// ```swift
   /// screen.cancel()
@@ -180,7 +180,7 @@ extension MockServer {
 }
 
 extension MockServer {
-  /// A connection under the control of a test, on a thread of its own.
+  /// A connection under the control of a test, on its own thread.
   package struct Connection: Sendable {
     let socket: Socket
 

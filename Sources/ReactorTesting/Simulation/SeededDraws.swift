@@ -9,8 +9,8 @@ public struct SeededDraws: Sendable {
   /// Creates choices at the start of the seed's sequence.
   public init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  /// Returns choices with a sequence of their own, so that one part of a program does not shift
-  /// those of another.
+  /// Returns choices with a separate sequence, so that one part of a program does not shift
+  /// another's choices.
   package func split() -> SeededDraws { SeededDraws(seed: generator.next()) }
 
   /// Returns a number from zero up to, but not including, `bound`.
@@ -26,7 +26,7 @@ public struct SeededDraws: Sendable {
   /// - Parameter probability: The probability, from 0 to 1.
   public func chance(_ probability: Double) -> Bool { Double(number(below: 1 << 20)) < probability * Double(1 << 20) }
 
-  /// Returns one of the elements, or `nil` if there are none.
+  /// Returns one of the elements, or `nil` if the array is empty.
   public func element<Element>(of elements: [Element]) -> Element? {
     elements.isEmpty ? nil : elements[number(below: elements.count)]
   }

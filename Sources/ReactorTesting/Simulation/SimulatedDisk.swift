@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Acknowledged writes survive a crash. A write in flight survives or is lost, as the seed decides.
 public final class SimulatedDisk: Sendable {
-  /// The error of a failed call, like that of a full or broken disk.
+  /// The error of a failed call, as of a full or broken disk.
   public struct Failed: Error, Hashable {
     package init() {}
   }
@@ -101,7 +101,7 @@ public final class SimulatedDisk: Sendable {
 
     /// Writes. A write in flight ignores cancellation, as in a real store.
     ///
-    /// It takes effect before or after its latency, so a crash in between finds it done or not. A
+    /// It takes effect before or after its latency, so a crash in between may or may not keep it. A
     /// crashed process writes nothing, since another process may use the disk by then.
     private func write(_ body: () async throws -> Void) async throws {
       guard !hasCrashed else { throw FaultyPersistence.Crashed() }

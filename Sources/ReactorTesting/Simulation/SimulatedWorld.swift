@@ -102,7 +102,7 @@ public final class SimulatedWorld: Sendable {
 
 extension SimulatedWorld {
   /// Runs users concurrently. Each takes a random number of steps, with a random pause before each.
-  /// Meanwhile the network goes down and up, and the wall clock is set, as the faults decide.
+  /// Meanwhile the network goes down and up, and the wall clock is set, according to the faults.
   ///
   /// Returns when all users have ended. A user ends early when a step throws `CancellationError`.
   /// Any other error is a violation.
@@ -191,7 +191,7 @@ extension SimulatedWorld {
   }
 }
 
-/// A user who takes steps, with random choices of its own.
+/// A user who takes steps, with its own random choices.
 public struct SimulatedUser: Sendable {
   /// The number of the user, from zero.
   public let number: Int

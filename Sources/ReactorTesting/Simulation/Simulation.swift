@@ -60,7 +60,7 @@ public enum Simulation {
     return report
   }
 
-  /// Runs the seeds outside of a test. The report alone contains the failure.
+  /// Runs the seeds outside of a test. Only the report contains the failure.
   ///
   /// - Parameters:
   ///   - seeds: The seeds to run.

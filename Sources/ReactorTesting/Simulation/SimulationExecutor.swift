@@ -5,7 +5,7 @@ import Synchronization
 final class SimulationExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// The thread of ``begin()``, the only one that may enqueue jobs; `nil` before.
+    /// The thread of ``begin()``, the only thread that may enqueue jobs; `nil` before.
     var thread: ObjectIdentifier?
     var hasStranger = false
   }
@@ -21,16 +21,16 @@ final class SimulationExecutor: TaskExecutor {
     }
   }
 
-  /// A Boolean value that indicates whether another thread has enqueued a job. The seed alone then
-  /// no longer decides the order.
+  /// A Boolean value that indicates whether another thread has enqueued a job. Then the order no
+  /// longer depends only on the seed.
   var hasStranger: Bool { state.withLock { $0.hasStranger } }
 
-  /// Makes the current thread the only one that may enqueue jobs.
+  /// Makes the current thread the only thread that may enqueue jobs.
   func begin() { state.withLock { $0.thread = ObjectIdentifier(Thread.current) } }
 
   /// Runs one of the jobs that are ready.
   ///
-  /// - Returns: `false` if there is none.
+  /// - Returns: `false` if no job is ready.
   func runOne(_ generator: SeededDraws) -> Bool {
     let job: UnownedJob? = state.withLock { state in
       guard !state.jobs.isEmpty else { return nil }

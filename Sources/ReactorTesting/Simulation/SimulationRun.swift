@@ -10,7 +10,7 @@ struct SimulationRun: Sendable {
   let steps: Int
   let trace: [String]
 
-  /// Runs a seed on a thread of its own.
+  /// Runs a seed on its own thread.
   static func of(
     _ seed: UInt64, maximumSteps: Int = .max, keepsTrace: Bool = false, _ body: @escaping Body
   ) async -> SimulationRun {
@@ -83,7 +83,7 @@ struct SimulationRun: Sendable {
       failure: failure ?? (endless == nothingLeft ? nil : endless), steps: world.steps, trace: world.trace)
   }
 
-  /// Runs the jobs that are ready, and advances the clock when there are none.
+  /// Runs the jobs that are ready, and advances the clock when no job is ready.
   ///
   /// - Returns: The reason why the run cannot continue, or `nil` once `isDone` returns `true`.
   private static func loop(

@@ -1,4 +1,4 @@
-/// The error for an effect that a check waited for in vain.
+/// The error for an effect that a check waited for without success.
 struct NeverHappened: Error, CustomStringConvertible {
   let what: String
   let limit: Duration

@@ -105,7 +105,7 @@ extension TransportConformance.Check {
     ("before an answer", .close),
     ("by a reset before an answer", .reset()),
     ("by a reset in the body", .reset(after: announced + abc)),
-    ("an interim response alone", .raw("HTTP/1.1 100 Continue\r\n\r\n")),
+    ("only an interim response", .raw("HTTP/1.1 100 Continue\r\n\r\n")),
   ]
 
   private static let nonsense: [(String, Response)] = [

@@ -10,13 +10,13 @@ public import Testing
 /// }
 /// ```
 ///
-/// The suite runs a server on the loopback interface, with sockets of its own. The server hangs up,
+/// The suite runs a server on the loopback interface, with its own sockets. The server hangs up,
 /// resets, sends bytes one by one, and announces more than it sends. A violated promise is recorded
 /// as an issue with its name, at the caller's line.
 ///
 /// The other checks still run, even after a check that does not end within a minute. Pass an
-/// ``Exception`` for what the platform makes impossible. The suite leaves out the messages that end
-/// the process of a known platform.
+/// ``Exception`` for each promise that the platform cannot keep. The suite leaves out the messages
+/// that end the process of a known platform.
 public struct TransportConformance: Sendable {
   private let exceptions: Set<Exception>
   private let make: @Sendable (Settings) -> any Transport

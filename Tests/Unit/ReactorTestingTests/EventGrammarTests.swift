@@ -64,7 +64,7 @@ import Testing
       kinds: [.memoryMiss, saved, .memoryHit, progress, lost, .notEncoded("null"), .evicted], exceptions: [.ownSteps]),
   ]
 
-  @Test(arguments: possible) func `what can be is accepted`(row: Row) {
+  @Test(arguments: possible) func `possible orders are accepted`(row: Row) {
     var grammar = EventGrammar(method: row.method, except: row.exceptions)
     for kind in row.kinds { #expect(grammar.take(kind) == nil, "\(kind)") }
   }
@@ -113,7 +113,7 @@ import Testing
       name: "three answers to two reactors", kinds: [request, request, ok, ok, ok], exceptions: [.concurrentRequests]),
   ]
 
-  @Test(arguments: impossible) func `what cannot be is refused, and only that`(row: Row) throws {
+  @Test(arguments: impossible) func `impossible orders are refused, and only those`(row: Row) throws {
     var grammar = EventGrammar(method: row.method, except: row.exceptions)
     for kind in row.kinds.dropLast() { #expect(grammar.take(kind) == nil, "\(kind)") }
     #expect(grammar.take(try #require(row.kinds.last)) != nil)

@@ -19,7 +19,7 @@ import Testing
     transport.answer("/v1/numbers", with: .json("[1, 2]"))
   }
 
-  @Test func `has what happened, in order`() async throws {
+  @Test func `an event recorder has what happened, in order`() async throws {
     let recorder = EventRecorder(layer)
     let numbers = layer.reactor([Int].self)
     _ = try await numbers.fetch("numbers")
@@ -30,7 +30,7 @@ import Testing
     #expect(recorder.events.map(\.model).allSatisfy { $0 == "Array<Int>" })
   }
 
-  @Test func `waits for what happens, and for what has happened`() async throws {
+  @Test func `an event recorder waits for what happens, and for what has happened`() async throws {
     let recorder = EventRecorder(layer)
     let gate = Gate()
     transport.answer("/v1/numbers", with: ScriptedTransport.Answer.json("[1]").held(at: gate))
@@ -44,14 +44,14 @@ import Testing
     try await recorder.wait(for: .memoryMiss)
   }
 
-  @Test func `ends a wait in vain when it is cancelled`() async throws {
+  @Test func `an event recorder ends a wait without success when it is cancelled`() async throws {
     let recorder = EventRecorder(layer)
     let wait = Task { try await recorder.wait(for: .removed) }
     wait.cancel()
     await #expect(throws: CancellationError.self) { try await wait.value }
   }
 
-  @Test func `records an issue with all that led to it`() async throws {
+  @Test func `an event recorder records an issue with all that led to it`() async throws {
     let numbers = layer.reactor([Int].self)
     _ = try await numbers.fetch("numbers")
     let issues = Mutex<[String]>([])
@@ -68,7 +68,7 @@ import Testing
     #expect(text.contains("no model was stored in memory") && text.contains("1. memory hit"), "\(text)")
   }
 
-  @Test func `observes no longer than it lives`() async throws {
+  @Test func `an event recorder observes no longer than it lives`() async throws {
     var recorder: EventRecorder? = EventRecorder(layer)
     #expect(recorder?.events.isEmpty == true)
     weak let released = recorder

@@ -64,7 +64,7 @@ import Testing
     #expect(!gate.isReached)
   }
 
-  @Test func `a gate that is open already holds nobody`() async throws {
+  @Test func `a gate that is open already blocks no call`() async throws {
     let gate = persistence.hold(.remove)
     gate.open()
     try await persistence.remove(key)

@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A gate` {
   let gate = Gate()
 
-  @Test func `stops a task until it is opened`() async throws {
+  @Test func `a gate stops a task until it is opened`() async throws {
     let task = Task { try await gate.wait() }
     try await gate.waitForArrival()
     #expect(gate.waitingCount == 1)
@@ -14,7 +14,7 @@ import Testing
     #expect(gate.arrivalCount == 1)
   }
 
-  @Test func `lets those pass who come after it was opened, until it is closed`() async throws {
+  @Test func `a gate lets those pass who come after it was opened, until it is closed`() async throws {
     gate.open()
     try await gate.wait()
     gate.close()
@@ -25,7 +25,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func `lets one through at a time`() async throws {
+  @Test func `a gate lets one through at a time`() async throws {
     let tasks = [Task { try await gate.wait() }, Task { try await gate.wait() }]
     try await gate.waitForArrival(count: 2)
     gate.letOneThrough()
@@ -34,7 +34,7 @@ import Testing
     for task in tasks { try await task.value }
   }
 
-  @Test func `ends a waiting task at once when that is cancelled`() async throws {
+  @Test func `a gate ends a waiting task at once when that is cancelled`() async throws {
     let task = Task { try await gate.wait() }
     try await gate.waitForArrival()
     task.cancel()
@@ -42,7 +42,7 @@ import Testing
     #expect(gate.waitingCount == 0)
   }
 
-  @Test func `never stops a task that was cancelled before it came`() async {
+  @Test func `a gate never stops a task that was cancelled before it came`() async {
     let gate = gate
     let start = Gate()
     let task = Task {
@@ -54,7 +54,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func `keeps a cancelled task that ignores cancellation`() async throws {
+  @Test func `a gate keeps a cancelled task that ignores cancellation`() async throws {
     let task = Task {
       await gate.waitIgnoringCancellation()
       return Task.isCancelled
@@ -66,7 +66,7 @@ import Testing
     #expect(await task.value)
   }
 
-  @Test func `ends a wait for arrivals when that is cancelled`() async {
+  @Test func `a gate ends a wait for arrivals when that is cancelled`() async {
     let task = Task { try await gate.waitForArrival(count: 5) }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }

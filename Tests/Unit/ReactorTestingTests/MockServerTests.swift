@@ -17,7 +17,7 @@ import Testing
     return (response.status.code, String(decoding: data, as: UTF8.self), response.headerFields)
   }
 
-  @Test func `answers each request as its handler says, and records it`() async throws {
+  @Test func `a mock server answers each request as its handler says, and records it`() async throws {
     try await MockServer.run {
       .text("\($0.method) \($0.target)", headers: [.eTag: "\"1\""])
     } body: { server in
@@ -46,7 +46,7 @@ import Testing
     #expect(try await send("/a", to: server).headers[.contentType] == "application/json")
   }
 
-  @Test func `keeps a connection open, unless the response closes it`() async throws {
+  @Test func `a mock server keeps a connection open, unless the response closes it`() async throws {
     try await MockServer.run {
       $0.target == "/close" ? .text("x", headers: [.connection: "close"]) : .text("x")
     } body: { server in
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `sends no body where HTTP has none, so that the next answer is understood`() async throws {
+  @Test func `a mock server sends no body where HTTP has none, so that the next answer is understood`() async throws {
     try await MockServer.run {
       switch $0.target {
       case "/204": .status(204, body: Data("x".utf8))
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `sends a body in chunks, without those that would be the last`() async throws {
+  @Test func `a mock server sends a body in chunks, except chunks that would be the last`() async throws {
     let pieces = ["one ", "", "two"].map { Data($0.utf8) }
     try await MockServer.run { _ in
       .chunked(pieces)
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `follows a redirect of its own`() async throws {
+  @Test func `a mock server's own redirect is followed`() async throws {
     try await MockServer.run {
       $0.target == "/a" ? .redirect(307, to: "/b") : .text($0.target)
     } body: { server in
@@ -132,7 +132,7 @@ import Testing
     #expect(try page.link(rel: "prev") != nil)
   }
 
-  @Test func `holds a response until the gate opens`() async throws {
+  @Test func `a mock server holds a response until the gate opens`() async throws {
     let gate = Gate()
     try await MockServer.run { _ in
       .text("late").held(at: gate)
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func `notices a client that leaves`(isSilent: Bool) async throws {
+  @Test(arguments: [true, false]) func `a mock server notices a client that leaves`(isSilent: Bool) async throws {
     let gate = Gate()
     try await MockServer.run { _ in
       isSilent ? .silence : .text("late").held(at: gate)
@@ -162,7 +162,7 @@ import Testing
     #expect(!gate.isOpen)
   }
 
-  @Test func `is gone once it is stopped, and its port can be taken again`() async throws {
+  @Test func `a mock server is gone once it is stopped, and its port can be taken again`() async throws {
     let server = try MockServer { _ in .text("first") }
     #expect(try await send(to: server).text == "first")
     let error = #expect(throws: POSIXError.self) { try MockServer(port: server.port) }
@@ -175,11 +175,11 @@ import Testing
     #expect(next.requests.count == 1)
   }
 
-  @Test(arguments: [-1, 65_536]) func `has no port beyond those of TCP`(port: Int) {
+  @Test(arguments: [-1, 65_536]) func `a mock server has no port beyond those of TCP`(port: Int) {
     #expect(throws: POSIXError.self) { try MockServer(port: port) }
   }
 
-  @Test func `stops when its body throws`() async throws {
+  @Test func `a mock server stops when its body throws`() async throws {
     struct Failed: Error {}
     var server: MockServer?
     await #expect(throws: Failed.self) {

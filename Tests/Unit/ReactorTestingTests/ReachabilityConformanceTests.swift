@@ -15,7 +15,7 @@ import Testing
     await ReachabilityConformance(SystemReachability()).run()
   }
 
-  @Test func `those that never change pass`() async {
+  @Test func `streams that never change pass`() async {
     await ReachabilityConformance(.always).run()
     await ReachabilityConformance(.never).run()
   }
@@ -63,7 +63,7 @@ final class BrokenReachability: Reachability {
     state.withLock { state in
       guard state.isReachable != isReachable || fault == .repeats else { return }
       state.isReachable = isReachable
-      // At least one is new in each check that has a stream of its own.
+      // At least one is new in each check that has its own stream.
       let told = fault == .tellsOneStreamOnly ? state.listeners.suffix(1) : state.listeners[...]
       for listener in told { listener.yield(isReachable) }
     }

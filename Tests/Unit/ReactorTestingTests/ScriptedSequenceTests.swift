@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A scripted sequence` {
   private let numbers = ScriptedSequence<Int>()
 
-  @Test func `gives what was sent, in order, and ends`() async {
+  @Test func `a scripted sequence gives what was sent, in order, and ends`() async {
     numbers.send(1, 2)
     numbers.send(3)
     numbers.finish()
@@ -14,7 +14,7 @@ import Testing
     #expect(read == [1, 2, 3] && numbers.hasEnded)
   }
 
-  @Test func `waits until its reader has handled all, and asks for more`() async throws {
+  @Test func `a scripted sequence waits until its reader has handled all, and requests more`() async throws {
     let gate = Gate()
     let read = Shared(0)
     let reader = Task { [numbers] in
@@ -37,7 +37,7 @@ import Testing
     await reader.value
   }
 
-  @Test func `does not wait for a reader that was cancelled`() async throws {
+  @Test func `a scripted sequence does not wait for a reader that was cancelled`() async throws {
     let reader = Task { [numbers] in for await _ in numbers {} }
     numbers.send(1)
     try await numbers.waitUntilHandled()
@@ -47,7 +47,7 @@ import Testing
     try await numbers.waitUntilHandled()
   }
 
-  @Test func `has a wait that ends when it is cancelled`() async throws {
+  @Test func `a scripted sequence has a wait that ends when it is cancelled`() async throws {
     let wait = Task { [numbers] in try await numbers.waitUntilHandled() }
     wait.cancel()
     await #expect(throws: CancellationError.self) { try await wait.value }

@@ -13,7 +13,7 @@ import Testing
     return try await transport.send(request, body: body) { _ in }
   }
 
-  @Test func `answers in sequence, the last answer for good`() async throws {
+  @Test func `a scripted transport answers in sequence, the last answer for good`() async throws {
     transport.answer("/a", with: .json("1", fields: [.eTag: "\"1\""]), .response(.notModified))
     let (first, body) = try await get("/a")
     #expect(first.status == .ok)
@@ -23,7 +23,7 @@ import Testing
     for _ in 0..<2 { #expect(try await get("/a").0.status == .notModified) }
   }
 
-  @Test func `prefers the script of the whole path to that without the query`() async throws {
+  @Test func `a scripted transport prefers the script of the whole path to that without the query`() async throws {
     transport.answer("/a", with: .json("any"))
     transport.answer("/a?page=2", with: .json("two"))
     #expect(try await get("/a?page=1").1 == Data("any".utf8))
@@ -45,18 +45,18 @@ import Testing
     await #expect(throws: URLError.self) { try await get("/a") }
   }
 
-  @Test func `fails what nothing is scripted for`() async {
+  @Test func `a scripted transport fails what nothing is scripted for`() async {
     let error = await #expect(throws: ScriptedTransport.Unscripted.self) { try await get("/b") }
     #expect(error?.path == "/b")
     #expect(transport.inFlight == 0)
   }
 
-  @Test func `throws the scripted error`() async {
+  @Test func `a scripted transport throws the scripted error`() async {
     transport.answer("/a", with: .failure(URLError(.timedOut)))
     await #expect(throws: URLError(.timedOut)) { try await get("/a") }
   }
 
-  @Test func `records requests and bodies in order`() async throws {
+  @Test func `a scripted transport records requests and bodies in order`() async throws {
     let transport = ScriptedTransport { request, body in .response(body: body ?? Data("\(request.path ?? "")".utf8)) }
     for body in [nil, Data("x".utf8)] {
       let request = HTTPRequest(method: .post, scheme: "https", authority: "api.test", path: "/echo?n=1")
@@ -68,7 +68,7 @@ import Testing
     #expect(transport.requests.map(\.request.method) == [.post, .post])
   }
 
-  @Test func `holds at a gate and counts who is in flight`() async throws {
+  @Test func `a scripted transport holds at a gate and counts who is in flight`() async throws {
     let gate = Gate()
     transport.answer("/a", with: Answer.json("1").held(at: gate))
     let tasks = [Task { try await get("/a") }, Task { try await get("/a") }]
@@ -82,7 +82,7 @@ import Testing
     #expect(transport.cancellationCount == 0)
   }
 
-  @Test func `ends a held request at once when it is cancelled, and counts it`() async throws {
+  @Test func `a scripted transport ends a held request at once when it is cancelled, and counts it`() async throws {
     let gate = Gate()
     transport.answer("/a", with: Answer.json("1").held(at: gate))
     let task = Task { try await get("/a") }
@@ -94,7 +94,7 @@ import Testing
     #expect(transport.inFlight == 0)
   }
 
-  @Test func `answers a cancelled request late where it ignores cancellation`() async throws {
+  @Test func `a scripted transport answers a cancelled request late where it ignores cancellation`() async throws {
     let gate = Gate()
     transport.answer("/a", with: Answer.json("late").held(at: gate, ignoresCancellation: true))
     let task = Task { try await get("/a") }

@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1)])
-  func `no delay, or one of less than nothing, is none`(duration: Duration) async throws {
+  func `a zero or negative delay is no delay`(duration: Duration) async throws {
     persistence.delay(.load, by: duration, on: clock)
     #expect(try await persistence.load(key) == nil)
   }

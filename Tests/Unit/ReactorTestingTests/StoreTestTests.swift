@@ -38,7 +38,7 @@ import Testing
     expectIssue("its snapshot differs, but it emitted no change") { test.dispatch(.renamedSilently, "Ada") }
   }
 
-  @Test func `an error that is not expected, and one that does not come, are issues`() throws {
+  @Test func `an unexpected error, and an expected one that does not come, are issues`() throws {
     let test = StoreTest(try dispatcher())
     expectIssue("changed with the error") {
       test.dispatch(.renamed, error: Refused()) { $0.changes(Profile.self) }
@@ -58,7 +58,7 @@ import Testing
     expectIssue("an expected failure was not reported") { test.dispatch(.counted) { $0.reports { _ in true } } }
   }
 
-  @Test func `what an action leads to belongs to it`() throws {
+  @Test func `the consequences of an action belong to it`() throws {
     let dispatcher = try dispatcher()
     try dispatcher.store(Profile.self).observe(dispatcher) { _, _ in dispatcher.dispatch(.shown) }
     let test = StoreTest(dispatcher)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `what changes between two dispatches is an issue`() throws {
+  @Test func `a change between two dispatches is an issue`() throws {
     let dispatcher = try dispatcher()
     let test = StoreTest(dispatcher)
     dispatcher.dispatch(.renamed, "Ada")

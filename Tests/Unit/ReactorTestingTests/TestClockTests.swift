@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A test clock` {
   let clock = TestClock(date: Date(timeIntervalSince1970: 1_000))
 
-  @Test func `stands still until it is advanced, and moves the wall clock with it`() {
+  @Test func `a test clock stands still until it is advanced, and moves the wall clock with it`() {
     #expect(clock.now == TestClock.Instant())
     clock.advance(by: .milliseconds(1_500))
     clock.advance(to: TestClock.Instant(elapsed: .seconds(2)))
@@ -15,14 +15,14 @@ import Testing
     #expect(clock.wallClock() == Date(timeIntervalSince1970: 1_002))
   }
 
-  @Test func `never goes back`() {
+  @Test func `a test clock never goes back`() {
     clock.advance(by: .seconds(5))
     clock.advance(to: TestClock.Instant(elapsed: .seconds(3)))
     clock.advance(by: .seconds(-1))
     #expect(clock.now.elapsed == .seconds(5))
   }
 
-  @Test func `waits for the sleeper that is meant, whoever else sleeps`() async throws {
+  @Test func `a test clock waits for the sleeper that is meant, whatever else sleeps`() async throws {
     let layer = Task { try await clock.sleep(for: .seconds(600)) }
     try await clock.waitForSleepers()
     clock.advance(by: .seconds(10))
@@ -49,7 +49,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await layer.value }
   }
 
-  @Test func `sets the wall clock back and wakes nobody`() async throws {
+  @Test func `a test clock sets the wall clock back and wakes no sleeper`() async throws {
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     try await clock.waitForSleepers()
     clock.setWallClock(back: .seconds(60))
@@ -61,7 +61,7 @@ import Testing
     try await task.value
   }
 
-  @Test func `wakes only those whose deadline has come`() async throws {
+  @Test func `a test clock wakes only the sleepers whose deadline has come`() async throws {
     let short = Task { try await clock.sleep(for: .seconds(1)) }
     let long = Task { try await clock.sleep(for: .seconds(10)) }
     try await clock.waitForSleepers(count: 2)
@@ -75,11 +75,11 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-3)])
-  func `returns at once from a wait that is over`(duration: Duration) async throws {
+  func `a test clock returns at once from a wait that is over`(duration: Duration) async throws {
     try await clock.sleep(for: duration)
   }
 
-  @Test func `sleeps until never without a trap`() async throws {
+  @Test func `a test clock sleeps until never without a trap`() async throws {
     clock.advance(by: .seconds(1))
     let task = Task { try await clock.sleep(for: .never) }
     try await clock.waitForSleepers()
@@ -88,7 +88,7 @@ import Testing
     try await task.value
   }
 
-  @Test func `wakes by deadline, then by arrival`() async throws {
+  @Test func `a test clock wakes by deadline, then by arrival`() async throws {
     let executor = SteppedExecutor()
     let order = Shared<[String]>([])
     try await withThrowingTaskGroup { group in
@@ -107,7 +107,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `ends a sleep at once when its task is cancelled`() async throws {
+  @Test func `a test clock ends a sleep at once when its task is cancelled`() async throws {
     let task = Task { try await clock.sleep(for: .never) }
     try await clock.waitForSleepers()
     task.cancel()
@@ -115,7 +115,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `says who still sleeps`() async throws {
+  @Test func `a test clock says who still sleeps`() async throws {
     let task = Task { try await clock.sleep(for: .seconds(7)) }
     try await clock.waitForSleepers()
     let error = #expect(throws: TestClock.StillSleeping.self) { try clock.checkNobodySleeps() }

@@ -12,7 +12,7 @@ import Testing
       patience: patience, limit: limit)
   }
 
-  @Test func `does not hang on a transport that keeps its connection`() async {
+  @Test func `the suite of every transport does not hang on a transport that keeps its connection`() async {
     let hungUp = Latch()
     await #expect {
       try await subject(patience: .milliseconds(10)).expectHangUp(hungUp, after: "an error")
@@ -22,7 +22,7 @@ import Testing
     #expect(hungUp.waiterCount == 0)
   }
 
-  @Test func `does not hang on a transport that ignores its cancellation`() async throws {
+  @Test func `the suite of every transport does not hang on a transport that ignores its cancellation`() async throws {
     let gate = Gate()
     await #expect {
       try await subject(limit: .milliseconds(10)).run { _ in await gate.waitIgnoringCancellation() }
@@ -33,7 +33,7 @@ import Testing
     try await gate.waitForArrival()
   }
 
-  @Test func `ends with what a check throws, and with the caller`() async throws {
+  @Test func `the suite of every transport ends with what a check throws, and with the caller`() async throws {
     struct Failed: Error {}
     await #expect(throws: Failed.self) { try await subject().run { _ in throw Failed() } }
     let cancelled = Latch()
@@ -48,7 +48,7 @@ import Testing
     try await cancelled.wait()
   }
 
-  @Test func `goes on at once where it is closed`() async throws {
+  @Test func `the suite of every transport continues at once where it is closed`() async throws {
     let hungUp = Latch()
     hungUp.open()
     try await subject(patience: .never).expectHangUp(hungUp, after: "an error")
@@ -58,7 +58,7 @@ import Testing
     arguments: [
       "5\r\nhello\r\n0\r\n\r\n", "5;a=b\r\nhello\r\n00\r\nX: y\r\n\r\n", "1\r\nh\r\n4\r\nello\r\n0\r\n\r\n",
     ])
-  func `has a server that reads chunks`(chunks: String) throws {
+  func `the suite of every transport has a server that reads chunks`(chunks: String) throws {
     #expect(try received("chunked", chunks) == "hello")
   }
 

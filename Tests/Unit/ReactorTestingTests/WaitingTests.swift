@@ -46,7 +46,7 @@ struct WaitingTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what does not come in time is an issue at the wait, with the last state`() async throws {
+  @Test func `a state that does not come in time is an issue at the wait, with the last state`() async throws {
     let bench = bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .response(.serviceUnavailable))
     var live: LiveResource<Note>? = LiveResource(bench.notes, "note")

@@ -3,7 +3,7 @@ import HTTPTypes
 import ReactorCore
 import ReactorTesting
 
-/// A cassette's file in a directory of its own, which goes with it.
+/// A cassette's file in a separate directory, which is deleted with it.
 final class CassetteFile: Sendable {
   private let directory = FileManager.default.temporaryDirectory.appending(path: "cassette-\(UUID().uuidString)")
   var url: URL { directory.appending(path: "folder/api.json") }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A cassette player` {
   private func text(_ answer: (HTTPResponse, Data)) -> String { String(decoding: answer.1, as: UTF8.self) }
 
-  @Test func `answers a request with what was recorded for it, in any order`() async throws {
+  @Test func `a cassette player answers a request with what was recorded for it, in any order`() async throws {
     let player = CassettePlayer(.of(["/a": "1", "/b": "2", "/a?x=1": "3"]))
     #expect(try await text(player.ask("/a?x=1")) == "3")
     #expect(try await text(player.ask("/b")) == "2")
@@ -17,7 +17,7 @@ import Testing
     #expect(player.unplayed.isEmpty)
   }
 
-  @Test func `plays one request's answers in their order, each once`() async throws {
+  @Test func `a cassette player plays one request's answers in their order, each once`() async throws {
     let player = CassettePlayer(.of(["/a": "1", "/a": "2"]))
     #expect(try await [text(player.ask("/a")), text(player.ask("/a"))] == ["1", "2"])
     await #expect(throws: CassetteError.exhausted(request: "GET https://api.test/a", played: 2)) {
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `in order, takes the next alone`() async throws {
+  @Test func `a player in order takes only the next exchange`() async throws {
     let player = CassettePlayer(.of(["/a": "1", "/b": "2"]), matching: .inOrder)
     let error = await #expect(throws: CassetteError.self) { try await player.ask("/b") }
     #expect(
@@ -40,7 +40,7 @@ import Testing
     #expect(end.map { "\($0)".contains("exhausted") } == true)
   }
 
-  @Test func `shows how a request differs from the nearest one`() async throws {
+  @Test func `a cassette player shows how a request differs from the nearest one`() async throws {
     var cassette = Cassette.of(["/far/away?p=1": "1"])
     cassette.exchanges.append(
       Cassette.Exchange(
@@ -72,7 +72,7 @@ import Testing
     #expect(player.unplayed.count == 2)
   }
 
-  @Test func `compares bodies of JSON by value, others by their bytes`() async throws {
+  @Test func `a cassette player compares bodies of JSON by value, others by their bytes`() async throws {
     func player(_ body: String) -> CassettePlayer {
       CassettePlayer(
         Cassette(exchanges: [
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `ignores fields but those that it is told to match`() async throws {
+  @Test func `a player ignores fields except the ones to match`() async throws {
     var cassette = Cassette.of(["/a": "1", "/a": "2"])
     cassette.exchanges[0].request.fields = [.accept: "text/html"]
     cassette.exchanges[1].request.fields = [.accept: "text/plain", .date: "now"]
@@ -97,7 +97,7 @@ import Testing
     #expect(try await text(player.ask("/a", fields: [.accept: "text/plain"])) == "2")
   }
 
-  @Test func `plays to whoever has another secret, or none`() async throws {
+  @Test func `a player answers a request with another secret, or without one`() async throws {
     let file = CassetteFile()
     let transport = ScriptedTransport { _, _ in .json("1") }
     let recorder = CassetteRecorder(transport, to: file.url)
@@ -108,14 +108,14 @@ import Testing
     #expect(body == Data("1".utf8))
   }
 
-  @Test func `fails as the transport did`() async throws {
+  @Test func `a cassette player fails as the transport did`() async throws {
     let request = Cassette.Request(url: "https://api.test/a")
     let player = CassettePlayer(
       Cassette(exchanges: [Cassette.Exchange(request: request, outcome: .failure("network: lost"))]))
     await #expect(throws: TransportError.connectionFailed("network: lost")) { try await player.ask("/a") }
   }
 
-  @Test func `says of an empty cassette that it is exhausted`() async {
+  @Test func `a cassette player says of an empty cassette that it is exhausted`() async {
     for matching in [CassettePlayer.Matching.inOrder, .byRequest] {
       let player = CassettePlayer(Cassette(), matching: matching)
       await #expect(throws: CassetteError.exhausted(request: "GET https://api.test/a", played: 0)) {
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func `gives each exchange to one of many at once`() async throws {
+  @Test func `a cassette player gives each exchange to one of many at once`() async throws {
     let cassette = Cassette(
       exchanges: (0..<100).map { number in
         Cassette.Exchange(
@@ -139,7 +139,7 @@ import Testing
     #expect(bodies.count == 100 && player.unplayed.isEmpty)
   }
 
-  @Test func `reports progress, and is cancelled like a real one`() async throws {
+  @Test func `a cassette player reports progress, and is cancelled like a real one`() async throws {
     let player = CassettePlayer(.of(["/a": "123"]))
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -152,7 +152,7 @@ import Testing
     #expect(seen.withLock { $0.last } == TransferProgress(received: 3, expected: 3))
   }
 
-  @Test func `answers a difference of long bodies in part`() async {
+  @Test func `a cassette player answers a difference of long bodies in part`() async {
     let body = Data("[\((0..<1_000).map(String.init).joined(separator: ","))]".utf8)
     let exchange = Cassette.Exchange(
       request: Cassette.Request(method: .post, url: "https://api.test/a", body: body), outcome: .failure(""))
@@ -165,7 +165,7 @@ import Testing
     #expect(difference.hasSuffix("…"))
   }
 
-  @Test func `records what is missing, and plays what is there`() async throws {
+  @Test func `a cassette player records what is missing, and plays what is there`() async throws {
     let file = CassetteFile()
     let transport = ScriptedTransport { _, _ in .json("1") }
     #expect(throws: CassetteError.self) { try CassetteTransport(file.url, over: transport, mode: .play) }

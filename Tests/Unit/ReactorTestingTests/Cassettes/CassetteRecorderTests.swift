@@ -13,7 +13,7 @@ import Testing
   private let file = CassetteFile()
   private var recorder: CassetteRecorder { CassetteRecorder(transport, to: file.url) }
 
-  @Test func `passes exchanges on, and writes each down at once`() async throws {
+  @Test func `a cassette recorder passes exchanges on, and writes each down at once`() async throws {
     let recorder = recorder
     transport.answer("/a", with: .json("[1]", fields: [.eTag: "\"1\""]))
     for count in 1...2 {
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `puts what ran at once in the order in which it began`() async throws {
+  @Test func `a cassette recorder puts what ran at once in the order in which it began`() async throws {
     let (recorder, first, second) = (recorder, Gate(), Gate())
     transport.answer("/1", with: ScriptedTransport.Answer.json("1").held(at: first))
     transport.answer("/2", with: ScriptedTransport.Answer.json("2").held(at: second))
@@ -43,7 +43,7 @@ import Testing
     #expect(urls == ["https://api.test/1", "https://api.test/2"])
   }
 
-  @Test func `loses nothing of what runs at once`() async throws {
+  @Test func `a cassette recorder loses nothing of what runs at once`() async throws {
     let recorder = recorder
     transport.answer("/a", with: .json("1"))
     await withTaskGroup { group in
@@ -52,7 +52,7 @@ import Testing
     #expect(Set(try Cassette(contentsOf: file.url).exchanges.map(\.request.url)).count == 50)
   }
 
-  @Test func `records a failure, and no cancellation`() async throws {
+  @Test func `a cassette recorder records a failure, and no cancellation`() async throws {
     let (recorder, gate) = (recorder, Gate())
     let lost = URLError(.networkConnectionLost, userInfo: ["URL": "https://api.test/?k=hush"])
     transport.answer("/lost", with: .failure(lost))
@@ -68,7 +68,7 @@ import Testing
     #expect(try !file.text.contains("hush"))
   }
 
-  @Test func `keeps no secret`() async throws {
+  @Test func `a cassette recorder keeps no secret`() async throws {
     transport.answer(
       "/a",
       with: .response(
@@ -99,7 +99,7 @@ import Testing
     #expect(kept.fields[.eTag] == "\"1\"")
   }
 
-  @Test func `keeps no secret of a URL that is the value of a query item`() async throws {
+  @Test func `a cassette recorder keeps no secret of a URL that is the value of a query item`() async throws {
     transport.answer("/a", with: .response(body: Data("[1]".utf8)))
     let secrets = CassetteSecrets(queryItems: ["token"])
     let recorder = CassetteRecorder(transport, to: file.url, secrets: secrets)
@@ -108,12 +108,12 @@ import Testing
     #expect(exchange.request.url == "https://api.test/a?next=/b?token=redacted&token=redacted&page=1")
   }
 
-  @Test func `has the names of the layer's configuration for secrets`() {
+  @Test func `a cassette recorder has the names of the layer's configuration for secrets`() {
     #expect(CassetteSecrets().queryItems == ReactorConfiguration().secretQueryItems)
     #expect(CassetteSecrets().fields == [.authorization, .proxyAuthorization, .cookie, .setCookie])
   }
 
-  @Test func `says that it cannot write`() async throws {
+  @Test func `a cassette recorder says that it cannot write`() async throws {
     transport.answer("/a", with: .json("1"))
     // A file stands where the directory is to be.
     try file.write("")
@@ -122,7 +122,7 @@ import Testing
     #expect(throws: CocoaError.self) { try recorder.save() }
   }
 
-  @Test func `saves an empty cassette where nothing was asked`() throws {
+  @Test func `a cassette recorder saves an empty cassette where nothing was asked`() throws {
     try recorder.save()
     #expect(try Cassette(contentsOf: file.url) == Cassette())
   }

@@ -18,7 +18,7 @@ import Testing
     Cassette.Exchange(request: Cassette.Request(url: "https://api.test/"), outcome: .failure("network: lost")),
   ])
 
-  @Test func `is a file that people can read`() throws {
+  @Test func `a cassette is a file that people can read`() throws {
     try Self.cassette.write(to: file.url)
     #expect(
       try file.text == #"""
@@ -66,7 +66,7 @@ import Testing
         """#)
   }
 
-  @Test func `is read as it was written`() throws {
+  @Test func `a cassette is read as it was written`() throws {
     try Self.cassette.write(to: file.url)
     #expect(try Cassette(contentsOf: file.url) == Self.cassette)
   }
@@ -76,7 +76,7 @@ import Testing
     Data([0xc0]),
     Data("e\u{301}é".utf8), Data(),
   ])
-  func `keeps every byte of a body`(body: Data) throws {
+  func `a cassette keeps every byte of a body`(body: Data) throws {
     var cassette = Self.cassette
     cassette.exchanges[1].request.body = body
     cassette.exchanges[1].outcome = .response(Cassette.Response(status: 200, body: body))
@@ -84,7 +84,7 @@ import Testing
     #expect(try Cassette(contentsOf: file.url) == cassette)
   }
 
-  @Test func `keeps fields of one name, in their order`() throws {
+  @Test func `a cassette keeps fields of one name, in their order`() throws {
     var cassette = Self.cassette
     var fields = HTTPFields()
     for value in ["b", "a", "", "c:d"] { fields.append(HTTPField(name: .accept, value: value)) }
@@ -122,7 +122,7 @@ import Testing
       "exchanges[0].response.base64"
     ),
   ])
-  func `that is malformed says where`(text: String, path: String) throws {
+  func `a cassette that is malformed says where`(text: String, path: String) throws {
     try file.write(text)
     let error = #expect(throws: CassetteError.self) { try Cassette(contentsOf: file.url) }
     guard case .malformed(path, let reason) = error else {
@@ -138,7 +138,7 @@ import Testing
     #expect(throws: CassetteError.unknownVersion(2)) { try Cassette(contentsOf: file.url) }
   }
 
-  @Test func `that is missing is named`() {
+  @Test func `a cassette that is missing is named`() {
     let error = #expect(throws: CassetteError.self) { try Cassette(contentsOf: file.url) }
     #expect(error.map { "\($0)".contains("api.json") } == true)
   }
