@@ -71,7 +71,7 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ], swiftSettings: settings),
-    // Kills processes, and runs alone.
+    // Kills processes, so nothing else runs beside it.
     .testTarget(
       name: "OutboxKillTests",
       dependencies: [

@@ -61,7 +61,7 @@ struct FailureText: Sendable {
   }
 
   static let notCached = FailureText(
-    what: "not cached: the store has nothing for this request", advice: "choose a --policy that asks the server")
+    what: "not cached: the store has nothing for this request", advice: "choose a --policy that contacts the server")
 
   static func answered(_ status: HTTPResponse.Status) -> FailureText {
     let advice: String? =
@@ -96,6 +96,6 @@ struct FailureText: Sendable {
     isUnsafe ? "\(advice), or save the request with reactor send" : advice
   }
 
-  /// A failure after which nobody knows what the server has done.
-  static let doubt = "the server may have carried it out, so look before you send it again"
+  /// A failure after which it is unknown what the server has done.
+  static let doubt = "the server may have carried it out, so check before you send it again"
 }

@@ -63,7 +63,7 @@ struct Fetch: Sendable {
       status.report()
       return status.code
     }
-    // A trace and a watch print lines of their own.
+    // A trace and a watch print their own lines.
     let line = isTraced || isWatch ? nil : ProgressLine.onTerminal()
     let transport: any Transport = URLSessionTransport(timeout: timeout)
     let layer = ModelLayer(

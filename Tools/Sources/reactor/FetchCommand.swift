@@ -15,13 +15,13 @@ struct FetchCommand: AsyncParsableCommand {
       fetchStatus, origin and isStale, until it is interrupted. --policy chooses which values are printed first, and \
       when the server is asked; the default is cache-first, as without --watch.
 
-      GET, HEAD and QUERY are answered from the store where it has a fresh response. QUERY (RFC 10008) reads as GET does, \
-      and has a body: --method QUERY --body @filter.json --header 'Content-Type: application/json'. A request with another method is sent, once, \
+      GET, HEAD and QUERY are answered from the store if it has a fresh response. QUERY (RFC 10008) reads as GET does, \
+      and has a body: --method QUERY --body @filter.json --header 'Content-Type: application/json'. A request with another method is sent once, \
       as curl sends it, and its response is not stored; a change makes what the store has of that URL stale. \
-      If the connection is lost, nobody knows what the server has done: reactor send saves a request first, and repeats it \
+      If the connection is lost, it is unknown what the server has done: reactor send saves a request first, and repeats it \
       under one Idempotency-Key.
 
-      A response without a body prints nothing: one to HEAD, or a 204 to a DELETE. A response to another method than GET need \
+      A response without a body prints nothing, such as the response to HEAD or a 204 to a DELETE. A response to another method than GET need \
       not be JSON, unless --key-path or --require is given.
 
       --retries applies to failures that may be temporary: no connection, a timeout, and the statuses 408, 425, 429, 500, \

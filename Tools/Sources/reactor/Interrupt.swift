@@ -31,7 +31,7 @@ enum Interrupt {
   }
 
   private static func source(_ number: Int32, _ received: ReceivedSignal) -> any DispatchSourceSignal {
-    // The default action is ignored, so that the source alone handles the signal.
+    // The default action is ignored, so that only the source handles the signal.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler { received.receive(number) }

@@ -25,7 +25,7 @@ final class ProgressLine: Sendable {
     self.write = write
   }
 
-  /// Returns a line on standard error, or `nil` if that is no terminal.
+  /// Returns a line on standard error, or `nil` if that is not a terminal.
   static func onTerminal() -> ProgressLine? {
     guard isatty(STDERR_FILENO) == 1 else { return nil }
     return ProgressLine(clock: ContinuousClock()) { try? StandardStream.error.write(Data($0.utf8)) }

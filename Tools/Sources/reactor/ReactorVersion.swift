@@ -1,4 +1,4 @@
-/// The version of the command, which is that of the package.
+/// The version of the command, which equals the package's.
 enum ReactorVersion {
   /// The latest version in CHANGELOG.md, or the next one with `-dev` while changes are unreleased.
   ///

@@ -3,7 +3,7 @@ import ReactorCore
 /// An event as one line of standard error.
 enum TraceLine {
   static func text(_ event: ReactorEvent) -> String {
-    // The key of an entry is that of the records that it makes stale, and its method is GET.
+    // The key of an entry is the key of the records that it makes stale, so its method is GET.
     if case .outbox = event.kind { return oneLine("\(event.kind) \(event.key.url)") }
     return oneLine(event.description)
   }

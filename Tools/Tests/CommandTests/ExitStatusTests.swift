@@ -23,7 +23,7 @@ import Testing
     ),
     (.persistence(CocoaError(.fileWriteOutOfSpace)), 74, "the store failed"),
   ])
-  func `has the code and the words of its error`(error: ReactorError, code: Int32, words: String) {
+  func `an exit status has the code and the words of its error`(error: ReactorError, code: Int32, words: String) {
     let status = ExitStatus(error)
     #expect(status.code == code)
     #expect(status.text.contains(words))
@@ -44,11 +44,11 @@ import Testing
       .network(URLError(.networkConnectionLost)),
       "the connection was lost before the response was complete (URLError -1005); try again",
       "the connection was lost before the response was complete (URLError -1005); the server may have carried it out, "
-        + "so look before you send it again"
+        + "so check before you send it again"
     ),
     (
       .network(CocoaError(.fileNoSuchFile)), "the request failed: NSCocoaErrorDomain 4",
-      "the request failed: NSCocoaErrorDomain 4; the server may have carried it out, so look before you send it again"
+      "the request failed: NSCocoaErrorDomain 4; the server may have carried it out, so check before you send it again"
     ),
     (
       .network(URLError(.serverCertificateUntrusted)),
@@ -57,7 +57,7 @@ import Testing
     ),
     (
       .timedOut, "timed out; try again, or give more time with --timeout",
-      "timed out; the server may have carried it out, so look before you send it again"
+      "timed out; the server may have carried it out, so check before you send it again"
     ),
     (
       .parser(ParserError(.missing, expected: "a member")),
@@ -70,7 +70,7 @@ import Testing
       "the server answered 401; check the credential, as in --header 'Authorization: …'"
     ),
   ])
-  func `names the request, what happened and what to do, also about a change`(
+  func `an exit status names the request, what happened and what to do, also about a change`(
     error: ReactorError, read: String, changed: String
   ) throws {
     let url = try #require(URL(string: "http://h/a?token=s3cret"))
@@ -81,14 +81,14 @@ import Testing
     #expect(ExitStatus(error, of: FetchedRequest(method: .post, url: url)).text == "POST h/a: \(changed)")
   }
 
-  @Test func `carries what the server said`() {
+  @Test func `an exit status carries what the server said`() {
     let status = ExitStatus(.server(HTTPResponse(status: .notFound), body: Data("gone".utf8)))
     #expect(status.body == Data("gone".utf8))
   }
 }
 
 @Suite struct `A line of the trace` {
-  @Test func `stays one line, whatever the text`() {
+  @Test func `a line of the trace stays one line, whatever the text`() {
     #expect(TraceLine.oneLine("a\nb\r\nc\u{2028}d\u{1B}[31m") == #"a\nb\r\nc\u{2028}d\u{1B}[31m"#)
     #expect(TraceLine.oneLine("Grüße 👋 \"x\"") == "Grüße 👋 \"x\"")
   }

@@ -23,7 +23,7 @@ final class ApplyingServer: Sendable {
     /// The bytes under each key.
     var contents: [String: Data] = [:]
     var applied: [Applied] = []
-    /// The count of requests of each target.
+    /// The number of requests of each target.
     var counts: [String: Int] = [:]
     var faults: [String] = []
 

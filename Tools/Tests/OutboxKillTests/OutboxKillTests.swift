@@ -4,7 +4,7 @@ import ReactorTesting
 import Testing
 
 @Suite struct `reactor send and reactor outbox, killed at random moments` {
-  /// `REACTOR_KILLS` is the count of trials, each of about twenty kills, and `REACTOR_SEED` the
+  /// `REACTOR_KILLS` is the number of trials, each of about twenty kills, and `REACTOR_SEED` the
   /// seed of the first one.
   private static let trials = max(1, environment("REACTOR_KILLS").map { Int($0) } ?? 16)
   private static let seed = environment("REACTOR_SEED") ?? .random(in: 0 ... .max)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Nobody ends its lease here, so this one takes the 30 seconds that a lease lasts.
+  /// Nothing releases the lease here, so this test takes the 30 seconds that a lease lasts.
   @Test(arguments: ["outbox", "outbox.sqlite"])
   func `leave a lease behind that a drain of half a minute outlasts`(kind: String) async throws {
     try await TemporaryDirectory.use { directory in

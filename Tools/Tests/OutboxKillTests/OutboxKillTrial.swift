@@ -22,7 +22,7 @@ final class OutboxKillTrial: Sendable {
 
   private enum Withdrawal: Sendable {
     case done, failed
-    /// It was killed, so that nobody knows.
+    /// It was killed, so the outcome is unknown.
     case unknown
   }
 

@@ -13,7 +13,7 @@ private func grow(_ held: inout HeldBytes, by bytes: Int, in memory: BodyMemory)
 @Suite struct `The memory of bodies` {
   private static let mebibyte = 1 << 20
 
-  @Test func `counts what is beyond the first 64 KiB of a body, until its last copy is gone`() {
+  @Test func `the memory of bodies counts what is beyond the first 64 KiB of a body, until its last copy is gone`() {
     let memory = BodyMemory(limit: Self.mebibyte)
     var held = HeldBytes()
     #expect(grow(&held, by: 64 << 10, in: memory) && memory.count == 0)
@@ -23,7 +23,7 @@ private func grow(_ held: inout HeldBytes, by bytes: Int, in memory: BodyMemory)
     withExtendedLifetime(copy) { #expect(memory.count == copy.count && copy.count == 64 << 10 + 1) }
   }
 
-  @Test func `is free again, and refuses what does not fit without counting it`() {
+  @Test func `the memory of bodies is free again, and refuses what does not fit without counting it`() {
     let memory = BodyMemory(limit: Self.mebibyte)
     do {
       var (one, two) = (HeldBytes(), HeldBytes())
@@ -36,7 +36,7 @@ private func grow(_ held: inout HeldBytes, by bytes: Int, in memory: BodyMemory)
     #expect(memory.count == 0)
   }
 
-  @Test func `has one copy of a body for all clients that are sent it`() throws {
+  @Test func `the memory of bodies has one copy of a body for all clients that are sent it`() throws {
     let bodies = SharedBodies(BodyMemory(limit: 10 * Self.mebibyte))
     let data = Data((0..<3 * Self.mebibyte).map { UInt8(truncatingIfNeeded: $0 >> 3) })
     do {

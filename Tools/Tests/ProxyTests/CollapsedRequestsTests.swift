@@ -44,7 +44,7 @@ import Wire
     return (messages, sent)
   }
 
-  @Test func `are one request, whose answer all get`() async throws {
+  @Test func `equal requests at a proxy are one request, whose answer all get`() async throws {
     let (messages, sent) = try await answers(to: 64, waiting: 63, fields: "Cache-Control: max-age=60\r\n")
     #expect(sent == 1)
     #expect(messages.allSatisfy { $0.status == 200 && $0.body == "1" })
@@ -75,14 +75,14 @@ import Wire
   }
 
   @Test(arguments: ["GET /a\nCache-Control: no-store", "GET /a\nRange: bytes=0-1", "HEAD /a", "POST /a"])
-  func `are all sent where one asks for the server itself, or for a part`(request: String) async throws {
+  func `are all sent where one requests the server itself, or for a part`(request: String) async throws {
     let (messages, sent) = try await answers(
       to: 3, waiting: 0, fields: "Cache-Control: max-age=60\r\n", request: request)
     #expect(sent == 3)
     #expect(messages.count == 3)
   }
 
-  @Test func `fail together where the server gives no answer`() async throws {
+  @Test func `equal requests at a proxy fail together where the server gives no answer`() async throws {
     let gate = Gate()
     try await ProxyBench.run(statusName: "p", script: { _ in .raw("").held(at: gate) }) { bench in
       try await withThrowingTaskGroup(of: WireMessage.self) { group in
@@ -100,7 +100,7 @@ import Wire
     }
   }
 
-  @Test func `are sent by another one when the client of the first hangs up`() async throws {
+  @Test func `equal requests at a proxy are sent by another one when the client of the first hangs up`() async throws {
     let gate = Gate()
     try await ProxyBench.run(script: Self.script("Cache-Control: max-age=60\r\n", held: gate)) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
@@ -119,7 +119,7 @@ import Wire
     }
   }
 
-  @Test func `are sent where the answer varies, and waited in vain`() async throws {
+  @Test func `equal requests at a proxy are sent where the answer varies, and waited without success`() async throws {
     let gate = Gate()
     let script = Self.script("Cache-Control: max-age=60\r\nVary: Accept\r\n", held: gate)
     try await ProxyBench.run(script: script) { bench in
@@ -137,7 +137,7 @@ import Wire
     }
   }
 
-  @Test func `do not wait for one from before a change of their URL`() async throws {
+  @Test func `equal requests at a proxy do not wait for one from before a change of their URL`() async throws {
     let gate = Gate()
     let count = Mutex(0)
     let script: MockServer.Handler = { request in
@@ -165,7 +165,7 @@ import Wire
     }
   }
 
-  @Test func `are waited for again after a change, whose answer is not stored for that alone`() async {
+  @Test func `equal requests wait for each other again after a change made its response unstorable`() async {
     let requests = CollapsedRequests()
     let isOvertaken = Mutex(false)
     let start = { await requests.join("a", mayLead: true, isOvertaken: { isOvertaken.withLock { $0 } }) }
@@ -177,7 +177,7 @@ import Wire
     guard case .lead = await requests.join("a", mayLead: true) else { return #expect(Bool(false)) }
   }
 
-  @Test func `wait again after two minutes, though an answer could not be stored`() async {
+  @Test func `equal requests at a proxy wait again after two minutes, though an answer could not be stored`() async {
     let time = Mutex(ContinuousClock.now)
     let requests = CollapsedRequests { time.withLock { $0 } }
     guard case .lead(let flight) = await requests.join("a", mayLead: true) else { return #expect(Bool(false)) }
@@ -191,7 +191,7 @@ import Wire
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `A proxy for several users` {
-  @Test func `gives nobody what is another's`() async throws {
+  @Test func `a user never gets another user's response`() async throws {
     let script: MockServer.Handler = { request in
       let user = WireMessage(request)["Authorization"] ?? "nobody"
       let control = request.target == "/open" ? "public, max-age=60" : "max-age=60"
@@ -210,7 +210,7 @@ import Wire
     }
   }
 
-  @Test func `heeds s-maxage, and the fields that are meant for it`() async throws {
+  @Test func `respects s-maxage, and the fields that are meant for it`() async throws {
     let script: MockServer.Handler = { request in
       let field =
         request.target == "/shared"

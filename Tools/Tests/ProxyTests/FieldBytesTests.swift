@@ -57,7 +57,7 @@ import Wire
     }
   }
 
-  @Test func `changes nothing of a body, nor of the head behind it`() async throws {
+  @Test func `a field beyond ASCII changes nothing of a body, nor of the head behind it`() async throws {
     let script: MockServer.Handler = { request in
       let body = request.body
       return .raw(Data("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body)
@@ -76,7 +76,7 @@ import Wire
     }
   }
 
-  @Test func `is put back as it was, whatever it is`() {
+  @Test func `a field beyond ASCII is put back as it was, whatever it is`() {
     var random = SeededGenerator(seed: 17)
     let parts: [[UInt8]] = Self.values + [[0xEF], [0x9E], [0x9F], [0x80], [0xBF], [0x61]]
     for _ in 0..<5_000 {

@@ -22,7 +22,7 @@ import Wire
     }
   }
 
-  @Test func `says that the server speaks HTTP 1.0`() async throws {
+  @Test func `a proxy between a client and its server says that the server speaks HTTP 1.0`() async throws {
     try await ProxyBench.run(script: { _ in .raw("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n") }) {
       bench async throws in
       #expect(try await bench.get()["Via"] == "1.0 \(bench.proxy.viaName)")
@@ -39,7 +39,7 @@ import Wire
     }
   }
 
-  @Test func `that is its own server finds the loop`() async throws {
+  @Test func `a proxy between a client and its server that is its own server finds the loop`() async throws {
     try await ProxyBench.run(script: { _ in .close }) { bench async throws in
       let port = bench.server.port
       let loop = Proxy(
@@ -100,7 +100,7 @@ import Wire
     (-62_135_596_800.0, "Mon, 01 Jan 0001 00:00:00 GMT"), (784_111_777.9, "Sun, 06 Nov 1994 08:49:37 GMT"),
     (-0.5, "Wed, 31 Dec 1969 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
   ])
-  func `writes a time as a field has it`(seconds: Double, text: String) {
+  func `a proxy between a client and its server writes a time as a field has it`(seconds: Double, text: String) {
     #expect(ServerDate.text(Date(timeIntervalSince1970: seconds)) == text)
   }
 

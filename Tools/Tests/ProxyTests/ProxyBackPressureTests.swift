@@ -36,7 +36,7 @@ import Wire
     channel.writeAndFlush(ClientOutput.whole(try answer(count)), promise: nil)
   }
 
-  @Test func `costs two pieces of a large body, however often it asks`() throws {
+  @Test func `a client that reads slowly costs two pieces of a large body, however often it asks`() throws {
     try connect()
     try send(15 << 20)
     #expect(socket.waitingBytes <= 128 << 10 && !socket.hasEnd)
@@ -58,7 +58,7 @@ import Wire
   }
 
   /// `IdleStateHandler` counts what has been written whole, by the clock of the system.
-  @Test func `makes progress with each piece of 64 KiB, and not with the whole alone`() throws {
+  @Test func `a client makes progress with each piece of 64 KiB, not only with the whole`() throws {
     try connect()
     try send(15 << 20)
     var progress: [Int] = []
@@ -70,7 +70,7 @@ import Wire
     #expect(socket.takenBytes == 15 << 20 && progress.count == 240 && progress.allSatisfy { $0 == 64 << 10 })
   }
 
-  @Test func `costs nothing once it is gone`() throws {
+  @Test func `a client that reads slowly costs nothing once it is gone`() throws {
     try connect()
     try send(15 << 20)
     #expect(bodies.count == 1)
@@ -154,7 +154,7 @@ private final class SlowSocket: ChannelOutboundHandler {
     }
   }
 
-  @Test func `get the whole body once they do`() async throws {
+  @Test func `clients that do not read get the whole body once they do`() async throws {
     try await ProxyBench.run(script: { _ in .raw(Self.fresh) }) { bench async throws in
       #expect(try await bench.get().body == Self.body)
       let client = try await WireClient.connect(port: bench.server.port)

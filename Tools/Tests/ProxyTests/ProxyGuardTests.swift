@@ -63,7 +63,7 @@ import Wire
     ("127.0.0.1.evil.example", 421), ("localhost@evil.example", 421), ("evil.example:127.0.0.1", 421), ("::1", 421),
     ("notlocalhost", 421), ("api.example.evil", 421), ("127.0.0.256", 421),
   ])
-  func `ask for another host`(host: String, status: Int) async throws {
+  func `request another host`(host: String, status: Int) async throws {
     try await ProxyBench.run(hosts: ["api.example"], script: { _ in Self.fresh }) { bench in
       for target in ["/a", "http://\(host)/a"] where target == "/a" || !host.isEmpty {
         let request =
@@ -188,7 +188,7 @@ import Wire
       let request = "GET /a HTTP/1.1\r\nHost: p\r\n\r\n"
       let refused = try await WireClient.exchange(request + "FROB /b HTTP/1.1\r\n\r\n", port: bench.server.port)
       #expect(refused.hasPrefix("HTTP/1.1 200 ") && refused.contains("okHTTP/1.1 501 "))
-      // A truncated request gets no answer of its own.
+      // A truncated request gets no answer.
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send(request + "GET /b HTT")
       try await client.closeOutput()
@@ -198,7 +198,7 @@ import Wire
     }
   }
 
-  @Test func `and a closed connection where it asks for another protocol`() async throws {
+  @Test func `and a closed connection where it requests another protocol`() async throws {
     try await ProxyBench.run(script: { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }) { bench in
       let text = try await WireClient.exchange(
         "GET /a HTTP/1.1\r\nHost: p\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\nGET /b HTTP/1.1\r\nHost: p\r\n\r\n",
@@ -223,7 +223,7 @@ import Wire
   }
 
   @Test(arguments: ["1\nx\n0\n\n", "1\r\nx\n", "0\r\nA: b\n\n"])
-  func `or a refusal at once where a chunk's line ends in LF alone`(chunks: String) async throws {
+  func `a chunk line that ends in a bare LF is refused at once`(chunks: String) async throws {
     try await ProxyBench.run(script: { _ in .close }) { bench in
       let request = "POST /a HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
       let answer = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
@@ -233,7 +233,7 @@ import Wire
   }
 }
 
-/// The handler alone, in a time that the test moves.
+/// Only the handler, with time that the test advances.
 @Suite struct `A client that sends slowly` {
   private let channel = EmbeddedChannel()
   private let limits = RequestPaceLimits(head: .seconds(30), period: .seconds(30), bytes: 100)
@@ -249,7 +249,7 @@ import Wire
 
   private func advance(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
 
-  @Test func `has so long for a head, however it is cut`() throws {
+  @Test func `a client that sends slowly has so long for a head, however it is cut`() throws {
     try connect()
     advance(1_000)
     for byte in "GET /a HTTP/1.1\r\nHost: p".prefix(15) {
@@ -260,7 +260,7 @@ import Wire
     #expect(!channel.isActive)
   }
 
-  @Test func `has so long for empty lines too`() throws {
+  @Test func `a client that sends slowly has so long for empty lines too`() throws {
     try connect()
     for _ in 0..<15 {
       try send("\r\n")
@@ -269,7 +269,7 @@ import Wire
     #expect(!channel.isActive)
   }
 
-  @Test func `has so long for the head of each request`() throws {
+  @Test func `a client that sends slowly has so long for the head of each request`() throws {
     try connect()
     for _ in 0..<3 {
       try send("GET /a HTTP/1.1\r\n")
@@ -290,7 +290,7 @@ import Wire
     _ = try? channel.finish()
   }
 
-  @Test func `brings so much of a body in each period`() throws {
+  @Test func `a client that sends slowly brings so much of a body in each period`() throws {
     try connect()
     try send("POST /a HTTP/1.1\r\nHost: p\r\nContent-Length: 100000\r\n\r\n")
     for _ in 0..<10 {

@@ -62,7 +62,7 @@ import Wire
     }
   }
 
-  @Test func `takes the server's answer again as soon as one has come`() async throws {
+  @Test func `a proxy whose server fails takes the server's answer again as soon as one has come`() async throws {
     try await run(stopwatch.outages) { bench in
       _ = try await bench.get()
       bench.setAge(10)
@@ -97,7 +97,7 @@ import Wire
   }
 
   @Test(arguments: ["GET /a\nCache-Control: no-cache", "PUT /a", "GET /other"])
-  func `sends a request that no stale response may answer`(request: String) async throws {
+  func `a proxy whose server fails sends a request that no stale response may answer`(request: String) async throws {
     try await run(stopwatch.outages) { bench in
       _ = try await bench.get()
       bench.setAge(10)
@@ -167,7 +167,7 @@ import Wire
     trace.continuation.finish()
   }
 
-  @Test func `prints each line of the trace as one, whatever a URL has`() async throws {
+  @Test func `a proxy whose server fails prints each line of the trace as one, whatever a URL has`() async throws {
     let proxy = Proxy(
       cache: ProxyCache(persistence: nil), upstream: try Upstream(UpstreamArgument.parse("http://127.0.0.1:1")),
       trace: { [trace] in trace.continuation.yield($0) })
@@ -180,7 +180,7 @@ import Wire
     #expect(lines.allSatisfy { TraceLine.oneLine($0) == $0 })
   }
 
-  @Test func `is asked each time where outages are forgotten`() async throws {
+  @Test func `a proxy whose server fails is asked each time where outages are forgotten`() async throws {
     try await run(nil) { bench in
       _ = try await bench.get()
       bench.setAge(10)

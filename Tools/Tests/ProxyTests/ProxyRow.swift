@@ -44,7 +44,7 @@ struct ProxyRow: Sendable, CustomTestStringConvertible {
 /// A message in a row.
 struct RowMessage: Sendable {
   var first: String
-  /// With a name alone where the field is not to be there.
+  /// Only a name, if the field must be missing.
   var fields: [(name: String, value: String?)] = []
   var body = ""
 

@@ -46,7 +46,7 @@ import Wire
     }
   }
 
-  @Test func `reaches a client of HTTP/1.0, and a client that goes on`() async throws {
+  @Test func `reaches a client of HTTP/1.0, and a client that continues`() async throws {
     let script: MockServer.Handler = { _ in
       .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + Self.chunks(Self.large) + "0\r\n\r\n")
     }
@@ -65,7 +65,7 @@ import Wire
     }
   }
 
-  @Test func `that is as large as the limit is stored`() async throws {
+  @Test func `a response that is too large to hold that is as large as the limit is stored`() async throws {
     let body = String(Self.large.prefix(1000))
     try await Self.run({ _ in Self.announced(body) }) { bench async throws in
       for _ in 0..<2 { #expect(try await bench.get().body == body) }
@@ -111,7 +111,7 @@ import Wire
     }
   }
 
-  @Test func `is read no faster than its client takes it`() async throws {
+  @Test func `a response that is too large to hold is read no faster than its client takes it`() async throws {
     try await WireOrigin.run { origin, bench in
       let channel = try await WireClient.connect(port: bench.server.port).channel
       let source = try await channel.eventLoop.submit { BodyStream.Source(channel) }.get()

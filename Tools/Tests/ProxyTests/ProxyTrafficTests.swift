@@ -21,7 +21,7 @@ import Wire
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, unheard-of\r\n\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: unheard-of\r\nTransfer-Encoding: GZIP\r\n\r\nx",
   ])
-  func `is a 502 for its own exchange alone`(answer: String) async throws {
+  func `a rule broken by a server is a 502 only for that exchange`(answer: String) async throws {
     let script: MockServer.Handler = { $0.target == "/bad" ? .raw(answer) : Self.good }
     try await ProxyBench.run(script: script) { bench in
       for _ in 0..<2 {
@@ -66,7 +66,7 @@ import Wire
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Clients of a proxy` {
-  @Test func `are asked for the host of each request, and not of the first alone`() async throws {
+  @Test func `each request is sent to its own host, not only to the first's`() async throws {
     try await ProxyBench.run(script: { _ in .text("1") }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       for (host, status) in [("proxy", 200), ("p", 200), ("evil.example", 421)] {
@@ -76,7 +76,7 @@ import Wire
     }
   }
 
-  @Test func `lose a connection on which nothing happens for a while`() async throws {
+  @Test func `clients of a proxy lose a connection on which nothing happens for a while`() async throws {
     try await ProxyBench.run(idle: .milliseconds(50), script: { _ in .silence }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       #expect(try await client.rest().isEmpty)
@@ -98,7 +98,7 @@ import Wire
     }
   }
 
-  @Test func `are served a hundred at once`() async throws {
+  @Test func `clients of a proxy are served a hundred at once`() async throws {
     let gate = Gate()
     let script: MockServer.Handler = { .text($0.target).held(at: gate) }
     try await ProxyBench.run(script: script) { bench in
@@ -118,7 +118,7 @@ import Wire
     ) { bench in
       let first = try await WireClient.connect(port: bench.server.port)
       let second = try await WireClient.connect(port: bench.server.port)
-      // Of the two, the one that connected first is let in.
+      // Of the two, the first to connect is let in.
       try await second.send(request("/second"))
       for _ in 0..<20 {
         try await first.send(request("/first"))
@@ -134,7 +134,7 @@ import Wire
     }
   }
 
-  @Test func `that reset their connection end their request to the server`() async throws {
+  @Test func `clients of a proxy that reset their connection end their request to the server`() async throws {
     try await ProxyBench.run(script: { _ in .silence }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send("GET /a HTTP/1.1\r\nHost: p\r\n\r\n")
@@ -144,7 +144,7 @@ import Wire
     }
   }
 
-  @Test func `get the stale answer at once, while one request goes on behind it though they hang up`() async throws {
+  @Test func `get the stale answer at once, while one request continues behind it though they hang up`() async throws {
     let gate = Gate()
     let count = Mutex(0)
     let (lines, line) = AsyncStream.makeStream(of: Void.self)

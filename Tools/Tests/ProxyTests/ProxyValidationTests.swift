@@ -32,7 +32,7 @@ import Wire
     }
   }
 
-  @Test func `is asked for once more where a 304 confirms another`() async throws {
+  @Test func `a proxy's stored page is requested once more where a 304 confirms another`() async throws {
     let script: MockServer.Handler = { request in
       WireMessage(request)["If-None-Match"] == nil
         ? Self.answer("200 OK", "two", "ETag: \"2\"\r\n") : .raw("HTTP/1.1 304 Not Modified\r\nETag: \"3\"\r\n\r\n")

@@ -123,7 +123,7 @@ import Wire
     ("HEAD", "200 OK\r\nContent-Length: 5"), ("GET", "304 Not Modified\r\nContent-Length: 5"),
     ("GET", "204 No Content"), ("HEAD", "200 OK\r\nTransfer-Encoding: gzip, chunked"),
   ])
-  func `is no body where there is none`(method: String, head: String) async throws {
+  func `a message without a body has no body`(method: String, head: String) async throws {
     let (_, received) = try await exchange(
       "\(method) /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n", answer: "HTTP/1.1 \(head)\r\n\r\n")
     #expect(received.body == "")
@@ -142,7 +142,7 @@ import Wire
     #expect(heads[1]["Link"] == "</s>")
   }
 
-  @Test func `is a body that the client holds back until it is asked for`() async throws {
+  @Test func `is a body that the client holds back until it is requested`() async throws {
     try await ProxyBench.run(script: { _ in .raw(Self.empty) }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send(
@@ -154,7 +154,7 @@ import Wire
     }
   }
 
-  @Test func `is one request after the other, of those that come at once`() async throws {
+  @Test func `pipelined requests are forwarded one after the other`() async throws {
     let script: MockServer.Handler = { request in
       let path = String(request.target.dropFirst())
       return .raw("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
@@ -226,10 +226,10 @@ import Wire
     "GET /f#frag HTTP/1.1\r\nHost: p\r\n\r\n", "GET http://p/f?a#b HTTP/1.1\r\nHost: p\r\n\r\n",
     "GET /" + String(repeating: "a", count: 70_000),
   ])
-  func `is refused, and reaches no server`(request: String) async throws {
+  func `a request that is no HTTP is refused, and reaches no server`(request: String) async throws {
     try await ProxyBench.run(script: { _ in .close }) { bench in
       let response = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
-      // The parser's limit is that of the whole head, its first line included.
+      // The parser limits the whole head, including its first line.
       let isTooLarge = request.utf8.count > 64 << 10 || request.components(separatedBy: "\r\n").count > 4_096
       #expect(response.status == (isTooLarge ? 431 : 400))
       #expect(Set(response.names) == ["Connection", "Content-Length", "Date"])

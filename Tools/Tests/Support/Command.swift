@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The built `reactor`, run as a process of its own.
+/// The built `reactor`, run as a separate process.
 package enum Command {
   package struct Result: Sendable {
     package var status: Int32

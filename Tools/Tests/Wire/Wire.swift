@@ -41,7 +41,7 @@ package struct WireMessage: Sendable {
     text = ([firstLine] + fields.map { "\($0.name): \($0.value)" }).joined(separator: "\r\n") + "\r\n\r\n" + body
   }
 
-  /// Zero where there is none.
+  /// Zero without a status line.
   package var status: Int { firstLine.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 }
 
   package var names: [String] { fields.map(\.name) }
@@ -114,7 +114,7 @@ package final class WireClient: Sendable {
 
   package func close() async throws { try await channel.close() }
 
-  /// Ends its side, and goes on reading.
+  /// Ends its side, and continues reading.
   package func closeOutput() async throws { try await channel.close(mode: .output) }
 
   /// Closes without a goodbye: the other end gets a reset.

@@ -10,7 +10,7 @@ enum HeaderArgument {
     }
     guard let colon = text.firstIndex(of: ":") else { throw ValidationError("write a header as 'Name: value'") }
     guard let name = HTTPField.Name(String(text[..<colon])) else {
-      throw ValidationError("what is before the colon is not a valid header name (RFC 9110 §5.1)")
+      throw ValidationError("the text before the colon is not a valid header name (RFC 9110 §5.1)")
     }
     let value = text[text.index(after: colon)...].trimming { $0 == " " || $0 == "\t" }
     guard HTTPField.isValidValue(value) else {

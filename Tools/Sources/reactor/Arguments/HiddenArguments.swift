@@ -1,14 +1,14 @@
 import ArgumentParser
 import Foundation
 
-/// Hides the values of arguments in messages about them: the parser quotes what it cannot use, and
-/// logs keep it.
+/// Hides the values of arguments in messages about them: the parser quotes invalid values, and logs
+/// keep the messages.
 enum HiddenArguments {
   /// The options whose values may be secret, wherever the parser finds the words of them.
   private static let secret: Set<Substring> = ["--header", "--body", "--query", "--fleet"]
 
-  /// Returns a message without the values that may be secret: all of them beside such an option,
-  /// and else those that are more than a word, a number or a path.
+  /// Returns a message without the values that may be secret: all values beside such an option, and
+  /// otherwise values that are more than a word, a number or a path.
   static func hiding(_ arguments: [String], in message: String) -> String {
     let hidesAll = arguments.contains { secret.contains($0.prefix { $0 != "=" }) }
     var message = message

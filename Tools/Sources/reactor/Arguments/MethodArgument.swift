@@ -14,10 +14,10 @@ enum MethodArgument {
 
 extension HTTPRequest.Method {
   /// A Boolean value that indicates whether responses to the method can be shared, stored and
-  /// watched: those that `Resource.isReadOnly` is true for by default.
+  /// watched: the methods for which `Resource.isReadOnly` is true by default.
   var readsOnly: Bool { self == .get || self == .head || self == .query }
 
   /// A Boolean value that indicates whether a request changes nothing on the server (RFC 9110
-  /// §9.2.1). Responses to OPTIONS and TRACE are not stored nevertheless (§9.3.7, §9.3.8).
+  /// §9.2.1). Even so, responses to OPTIONS and TRACE are not stored (§9.3.7, §9.3.8).
   var isSafe: Bool { readsOnly || self == .options || self == .trace }
 }

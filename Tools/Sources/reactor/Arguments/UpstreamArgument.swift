@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The server behind the proxy: an `http` or `https` URL. Its path is prepended to that of each
+/// The server behind the proxy: an `http` or `https` URL. Its path is prepended to the path of each
 /// request.
 struct UpstreamArgument: Hashable, Sendable {
   let isSecure: Bool

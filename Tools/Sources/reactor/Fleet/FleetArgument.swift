@@ -20,19 +20,19 @@ struct FleetArgument: Sendable {
 struct FleetTLSOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The file of the authorities that are trusted with rediss://, in PEM. (default: those of the system)",
+      "The file of the authorities that are trusted with rediss://, in PEM. (default: the system's)",
       valueName: "path"))
   var fleetCA: String?
 
   @Option(
     help: ArgumentHelp(
-      "The file of a certificate for servers that ask for one, and of those up to its authority, in PEM.",
+      "The file of the client certificate, with its chain up to the authority, in PEM.",
       valueName: "path"))
   var fleetCertificate: String?
 
   @Option(
     help: ArgumentHelp(
-      "The file of the certificate's key, in PEM. (default: that of the certificate)", valueName: "path"))
+      "The file of the certificate's key, in PEM. (default: the certificate's file)", valueName: "path"))
   var fleetKey: String?
 
   /// Returns the store of a fleet. Nothing is connected yet.
@@ -62,8 +62,8 @@ enum FleetLine {
       switch status {
       case .off: "off"
       case .following: "following"
-      case .blind: "blind, the others are not heard; stored responses are used as before for a while"
-      case .alone: "alone, this proxy asks by itself"
+      case .blind: "blind, no messages arrive; stored responses are used for a while"
+      case .alone: "alone, this proxy contacts the upstream by itself"
       }
     return "fleet: \(state)" + (error.map { " (\(reason($0)))" } ?? "")
   }

@@ -4,7 +4,7 @@ import HTTPCachingProxy
 import ReactorFleet
 import ReactorValkey
 
-/// `reactor fleet`: shows proxies that share a store, and removes what they share.
+/// `reactor fleet`: shows proxies that share a store, and removes their shared responses.
 struct FleetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fleet",
@@ -14,7 +14,7 @@ struct FleetCommand: ParsableCommand {
 }
 
 extension ExitCodes {
-  /// Those of a command that only talks to the server.
+  /// The exit codes of a command that only talks to the server.
   fileprivate static let ofFleet = help([
     0: "done",
     64: "the arguments are invalid",
@@ -78,7 +78,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Prints how many proxies follow each other.",
     discussion: """
-      It ends with 69, and the reason, where the server takes no changes: proxies then ask by themselves.
+      It exits with 69, and the reason, if the server accepts no writes: proxies then contact the upstream themselves.
 
       \(ExitCodes.ofFleet)
       """)
@@ -110,7 +110,7 @@ struct FleetWatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Prints the messages of the proxies, a line each, until it is interrupted.",
     discussion: """
-      URLs are digests: the server does not know them. It ends with 69 if the connection is lost.
+      URLs are digests: the server does not know them. It exits with 69 if the connection is lost.
 
       \(ExitCodes.ofFleet)
       """)
@@ -146,7 +146,7 @@ struct FleetPurgeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The URL at the upstream: that of --upstream of the proxies, and the path and query of the requests.",
+      "The URL at the upstream: the proxies' --upstream, and the path and query of the requests.",
       valueName: "url"))
   var url: String?
 
@@ -177,7 +177,7 @@ struct FleetVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Reads every response that the proxies share, and checks it and the server.",
     discussion: """
-      A line on standard error names each that cannot be read; the proxies ask for it again by themselves. A line names each property of the server that keeps proxies from sharing well: a replica, an old version, \
+      A line on standard error names each unreadable response; the proxies request it again by themselves. A line names each property of the server that keeps proxies from sharing well: a replica, an old version, \
       a missing command, or how it makes room when it is full. A user of the server with few \
       permissions needs +scan and +hkeys for it.
 

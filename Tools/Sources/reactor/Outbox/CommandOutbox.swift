@@ -39,7 +39,7 @@ struct CommandOutbox: Sendable {
 
   func entry(_ id: Outbox.Entry.ID) -> Outbox.Entry? { outbox.entries.first { $0.id == id } }
 
-  /// Returns the latest failure of the store; `nil` if there was none.
+  /// Returns the latest failure of the store; `nil` if the store has not failed.
   func failure() async -> ReactorError? {
     await layer.flushEvents()
     return failures.latest
@@ -58,7 +58,7 @@ struct CommandOutbox: Sendable {
     }
   }
 
-  /// Reads the store, and takes over what other processes have done.
+  /// Reads the store, and takes over other processes' changes.
   ///
   /// - Throws: The error of a store that cannot be read.
   func reload() async throws(ReactorError) { try await outbox.reload() }

@@ -34,10 +34,10 @@ struct OutboxOptions: ParsableArguments {
     throw ExitCode(await status(timeout: .seconds(60), body))
   }
 
-  /// Opens the outbox, reads it, runs `body`, and reports what was set aside.
+  /// Opens the outbox, reads it, runs `body`, and reports parts that were set aside.
   ///
-  /// - Returns: The exit code of `body`, or that of an outbox that cannot be read. If a part of the
-  ///   outbox was set aside, 65 instead of 0.
+  /// - Returns: The exit code of `body`, or the code for an outbox that cannot be read. If a part
+  ///   of the outbox was set aside, 65 instead of 0.
   func status(timeout: Duration, _ body: (CommandOutbox?) async throws -> Int32) async -> Int32 {
     do {
       guard outbox.exists else { return try await body(nil) }

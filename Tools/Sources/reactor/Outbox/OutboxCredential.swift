@@ -44,7 +44,7 @@ struct OutboxCredential: Sendable {
   /// Returns the credential for the entries of an outbox; `nil` if there are no fields, or nothing
   /// is sent.
   ///
-  /// - Parameter origin: The origin; `nil` is that of the entries.
+  /// - Parameter origin: The origin; `nil` stands for the entries' origin.
   /// - Throws: ``ExitStatus`` if the entries have several.
   static func `for`(
     _ entries: [Outbox.Entry], _ fields: [HTTPField], origin: String?

@@ -7,20 +7,20 @@ import ReactorOutbox
 struct OutboxDrainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drain",
-    abstract: "Sends the waiting requests, and prints the count of entries that have not ended.",
+    abstract: "Sends the waiting requests, and prints the number of unfinished entries.",
     discussion: """
-      It sends the requests of each lane in their order, until no entry is left that can be sent or the time is over. \
-      Refused entries have ended; list them with reactor outbox list.
+      It sends the requests of each lane in order, until no entry can be sent or the time is over. \
+      Refused entries are finished; list them with reactor outbox list.
 
-      A request that is interrupted, also by the end of the time, has an unknown outcome. It is sent again under its \
+      A request that is interrupted, or runs out of time, has an unknown outcome. It is sent again under its \
       Idempotency-Key. After a 401, nothing more is sent; the next drain tries again. Two drains at the same time are safe.
 
       An outbox saves no secrets. --header adds a field to each request when it is sent, such as 'Authorization: Bearer …'. The \
       variable REACTOR_AUTHORIZATION has the value of Authorization, and does not show in the list of processes. Both are added to \
-      requests to one origin alone: that of --origin, or that of all entries.
+      requests to one origin only: the --origin, or the common origin of all entries.
 
       \(ExitCodes.help([
-        0: "every entry has ended",
+        0: "every entry is finished",
         64: "the arguments are invalid",
         65: "a part of the outbox was damaged and set aside",
         74: "the outbox or standard output failed",
@@ -50,7 +50,7 @@ struct OutboxDrainCommand: AsyncParsableCommand {
   var headers: [HTTPField] = []
 
   @Option(
-    help: ArgumentHelp("The origin that gets the fields. (default: that of all entries)", valueName: "url"),
+    help: ArgumentHelp("The origin that gets the fields. (default: the origin of all entries)", valueName: "url"),
     transform: OriginArgument.parse)
   var origin: String?
 
@@ -75,9 +75,9 @@ struct Drain: Sendable {
   let fields: [HTTPField]
   let origin: String?
 
-  /// Sends the entries, and prints the count of those that have not ended.
+  /// Sends the entries, and prints the number of unfinished entries.
   ///
-  /// - Parameter outbox: `nil` if there is none.
+  /// - Parameter outbox: `nil` if it does not exist.
   /// - Returns: The exit code.
   /// - Throws: The error of the store, or of standard output.
   func run(in outbox: CommandOutbox?) async throws -> Int32 {
@@ -100,7 +100,7 @@ struct Drain: Sendable {
     do { try StandardStream.output.write(Data("\(count)\n".utf8)) } catch { throw ExitStatus.unwritableOutput }
     guard count > 0 else { return ExitCode.success.rawValue }
     if let failure { throw ExitStatus(failure) }
-    let text = count == 1 ? "1 entry has not ended" : "\(count) entries have not ended"
+    let text = count == 1 ? "1 entry is unfinished" : "\(count) entries are unfinished"
     throw ExitStatus(
       code: ExitStatus.timedOut, text: needsSignIn ? "\(text); \(OutboxCredential.missing)" : text)
   }

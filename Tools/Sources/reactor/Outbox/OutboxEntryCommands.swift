@@ -40,7 +40,7 @@ struct OutboxDiscardCommand: AsyncParsableCommand {
 struct OutboxWithdrawCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "withdraw",
-    abstract: "Withdraws an entry of which nothing was sent.",
+    abstract: "Withdraws an entry that was not sent yet.",
     discussion: ExitCodes.ofEntry)
 
   @OptionGroup var entry: OutboxEntryOptions
@@ -51,7 +51,7 @@ struct OutboxWithdrawCommand: AsyncParsableCommand {
 }
 
 extension ExitCodes {
-  /// Those of a command that decides about an entry.
+  /// The exit codes of a command that acts on one entry.
   fileprivate static let ofEntry = help([
     0: "done",
     64: "the arguments are invalid",

@@ -6,7 +6,7 @@ import ReactorOutbox
 struct OutboxLine: Encodable {
   let id: String
   let state: String
-  /// The reason why the entry is not being sent; `null` if it is sent or has ended.
+  /// The reason why the entry is not being sent; `null` if it is being sent or finished.
   let reason: String?
   let lane: String
   /// The method and the URL; `null` if the program that made the entry has not made its request.

@@ -24,7 +24,7 @@ struct Send: Sendable {
     wait = command.wait
   }
 
-  /// Saves the request, prints the id of its entry, and sends it if that is asked for.
+  /// Saves the request, prints the id of its entry, and sends it if requested.
   ///
   /// - Returns: The exit code.
   func run() async -> Int32 {
@@ -52,7 +52,7 @@ struct Send: Sendable {
     try await outbox.layer.submit(request, lane: lane, idempotencyWindow: window)
   }
 
-  /// Sends the entries of the lane until that of the request has ended, and prints the answer.
+  /// Sends the entries of the lane until this request's entry is finished, and prints the response.
   ///
   /// - Throws: ``ExitStatus``, if the request was not accepted; the error of the store.
   private func send(_ submission: Submission<Data>, within wait: Duration, _ outbox: CommandOutbox) async throws {
@@ -89,7 +89,7 @@ struct Send: Sendable {
     do {
       body = try await submission.answer()
     } catch .network(MutationError.endedElsewhere) {
-      StandardStream.error.writeLine("reactor: another process has ended the entry, and has its response")
+      StandardStream.error.writeLine("reactor: another process has finished the entry, and has its response")
       return
     }
     if !body.isEmpty { try print(body + Data("\n".utf8)) }
@@ -101,7 +101,7 @@ struct Send: Sendable {
 }
 
 extension Send {
-  /// Returns the end of a request that was not accepted.
+  /// Returns the outcome of a request that was not accepted.
   private func refusal(_ entry: Outbox.Entry) -> ExitStatus {
     guard case .refused(let error) = entry.state else {
       return ExitStatus(

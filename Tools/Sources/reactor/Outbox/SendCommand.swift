@@ -9,8 +9,8 @@ struct SendCommand: AsyncParsableCommand {
     commandName: "send",
     abstract: "Saves a request in an outbox, and prints the id of its entry once it is saved.",
     discussion: """
-      Without --wait, the command ends then; reactor outbox drain sends the request. With --wait, it sends the requests of the \
-      lane in their order until this one has ended, and prints the body of the accepted response. A request that has not ended \
+      Without --wait, the command then exits; reactor outbox drain sends the request. With --wait, it sends the requests of the \
+      lane in order until this one is finished, and prints the body of the accepted response. A request that is not finished \
       in time stays in the outbox.
 
       Durations are written 500ms, 1s, 5m, 2h.
@@ -25,7 +25,7 @@ struct SendCommand: AsyncParsableCommand {
         0: "the request is saved; with --wait, the server has accepted it",
         64: "the arguments are invalid, and nothing is saved",
         74: "the outbox, standard input or standard output failed",
-        75: "it has not ended in time, and stays in the outbox",
+        75: "it was not finished in time, and stays in the outbox",
         76: "the server refused the request, or the outcome stays unknown",
         130: "interrupted",
         143: "terminated",
@@ -74,7 +74,7 @@ struct SendCommand: AsyncParsableCommand {
   var timeout: Duration = .seconds(60)
 
   @Option(
-    help: ArgumentHelp("Send the request, and wait this long for its end.", valueName: "duration"),
+    help: ArgumentHelp("Send the request, and wait this long for the outcome.", valueName: "duration"),
     transform: DurationArgument.parse)
   var wait: Duration?
 

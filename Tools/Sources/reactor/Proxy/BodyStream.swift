@@ -3,7 +3,7 @@ import NIOCore
 /// The body of a response that is passed on as it arrives, and not stored. It is read once.
 ///
 /// The server's connection is read as fast as the client takes the body: with 16 parts in memory,
-/// reading pauses. Whoever drops the stream, or cancels the task that reads it, closes the
+/// reading pauses. Dropping the stream, or cancelling the task that reads it, closes the
 /// connection.
 struct BodyStream: Sendable {
   fileprivate typealias Parts = NIOThrowingAsyncSequenceProducer<

@@ -3,8 +3,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// The output of one request for its connection, in this order: interim responses, and a whole
-/// response, or the parts of one that is passed on as it arrives.
+/// The output of one request for its connection, in this order: interim responses, then a whole
+/// response, or its parts as they arrive.
 enum ClientOutput: Sendable {
   /// A response before the final one.
   case interim(HTTPResponseHead)

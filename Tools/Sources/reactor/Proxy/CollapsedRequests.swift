@@ -6,9 +6,9 @@ import Synchronization
 /// The requests that are under way at the server. Equal ones wait for them instead of being sent
 /// (RFC 9111 §4).
 ///
-/// Where an answer could not be stored, or served none of those who waited, equal requests do not
-/// wait for the next two minutes: one would wait for another for nothing. At most 10,000 URLs are
-/// remembered for that.
+/// If a response could not be stored, or served none of the waiting requests, equal requests do not
+/// wait for each other for the next two minutes, since waiting would gain nothing. At most 10,000
+/// URLs are remembered for that.
 final class CollapsedRequests: Sendable {
   /// The end of a request that others waited for.
   enum End: Sendable {
@@ -35,7 +35,7 @@ final class CollapsedRequests: Sendable {
     case lead(Flight)
     /// Send the request.
     case alone
-    /// An equal request was under way, and has ended.
+    /// An equal request was in flight, and is finished.
     case ended(End)
   }
 
@@ -57,7 +57,7 @@ final class CollapsedRequests: Sendable {
   private struct State {
     var flights: [String: Flight] = [:]
     /// The hashes of the URLs whose answers could not be stored, each until a time. A URL with the
-    /// hash of another one does not wait either.
+    /// same hash as another does not wait either.
     var passes: [Int: ContinuousClock.Instant] = [:]
 
     mutating func pass(_ key: String, until end: ContinuousClock.Instant) {
@@ -71,11 +71,11 @@ final class CollapsedRequests: Sendable {
   private let state = Mutex(State())
   private let now: @Sendable () -> ContinuousClock.Instant
 
-  /// - Parameter now: The present time. Default: that of `ContinuousClock`.
+  /// - Parameter now: The current time. Default: the time of `ContinuousClock`.
   init(now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }) { self.now = now }
 
-  /// Returns at once where no equal request is under way, and else after its end. Cancellation ends
-  /// the wait, as if the other request had been abandoned.
+  /// Returns at once if no equal request is in flight, and otherwise when that is finished.
+  /// Cancellation ends the wait, as if the other request had been abandoned.
   ///
   /// - Parameters:
   ///   - mayLead: A Boolean value that indicates whether equal requests may wait for this one.
@@ -96,7 +96,7 @@ final class CollapsedRequests: Sendable {
     return .ended(await other.wait())
   }
 
-  /// Tells those who wait for a flight how it ended.
+  /// Tells the requests that wait for a flight how it ended.
   func end(_ flight: Flight, _ key: String, _ end: End) {
     state.withLock { state in
       if state.flights[key] === flight { state.flights[key] = nil }

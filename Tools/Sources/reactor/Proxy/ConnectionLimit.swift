@@ -10,7 +10,7 @@ final class ConnectionLimit: ChannelDuplexHandler {
 
   private let limit: Int
   private var open = 0
-  /// A Boolean value that indicates whether the channel has asked for a connection beyond the
+  /// A Boolean value that indicates whether the channel has requested a connection beyond the
   /// limit.
   private var isHeld = false
 

@@ -1,14 +1,14 @@
 import HTTPTypes
 import NIOHTTP1
 
-/// Converts header fields between SwiftNIO and HTTPTypes, without those of the connection.
+/// Converts header fields between SwiftNIO and HTTPTypes, without connection fields.
 enum EndToEndFields {
   /// The maximum number of fields, more than any message needs. `HTTPFields` ends the process at
   /// 65,535.
   static let limit = 4_096
 
-  /// Returns the fields without those of the connection (RFC 9110 §7.6.1), in order and with
-  /// duplicates. Returns `nil` if there are more than ``limit``.
+  /// Returns the fields without connection fields (RFC 9110 §7.6.1), in order and with duplicates.
+  /// Returns `nil` if there are more than ``limit``.
   static func of(_ headers: HTTPHeaders) -> HTTPFields? { of(headers) { _ in false } }
 
   private static func of(_ headers: HTTPHeaders, without isDropped: (String) -> Bool) -> HTTPFields? {
@@ -68,7 +68,7 @@ enum EndToEndFields {
 }
 
 extension HTTPHeaders {
-  /// Makes `Content-Length` that of the body, or removes it (RFC 9112 §6).
+  /// Sets `Content-Length` to the body's length, or removes it (RFC 9112 §6).
   ///
   /// - Parameter isChunked: A Boolean value that indicates whether an empty body without an
   ///   announced length is sent in chunks.

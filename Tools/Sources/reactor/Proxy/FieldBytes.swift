@@ -108,7 +108,7 @@ enum FieldBytes {
     return result
   }
 
-  /// Returns the bytes that ``converted(_:)`` was given.
+  /// Returns the bytes that were passed to ``converted(_:)``.
   static func restored(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     var rest = Array(bytes)[...]
@@ -130,8 +130,8 @@ enum FieldBytes {
     [0xEF, 0x9E + (byte - 0x80) >> 6, 0x80 + (byte & 0x3F)]
   }
 
-  /// Returns the length of the character at the beginning; 1 if the first byte is none of UTF-8, or
-  /// of a character that is converted itself.
+  /// Returns the length of the character at the beginning; 1 if the first byte is not UTF-8, or
+  /// begins a character that is converted itself.
   private static func lengthOfCharacter(_ bytes: ArraySlice<UInt8>) -> Int {
     var iterator = bytes.prefix(4).makeIterator()
     var parser = Unicode.UTF8.ForwardParser()

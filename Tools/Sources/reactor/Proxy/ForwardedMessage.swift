@@ -40,6 +40,6 @@ enum BodyLimit {
   static let requests = 256 << 20
   /// The body of a response, unless the command line says otherwise. A larger one is not stored.
   static let response = 16 << 20
-  /// The bodies of all responses on their way to clients, unless the command line asks for more.
+  /// The bodies of all responses on their way to clients, unless the command line allows more.
   static let responses = 256 << 20
 }

@@ -4,8 +4,8 @@ import HTTPTypes
 /// The duties of an intermediary beside caching: `Via`, `Max-Forwards` and `Date` (RFC 9110 §6.6.1,
 /// §7.6).
 enum Intermediary {
-  /// Returns the answer of the proxy itself to a request that goes no further; `nil` if the request
-  /// is sent on.
+  /// Returns the proxy's own answer to a request that is not forwarded; `nil` if the request is
+  /// forwarded.
   ///
   /// A request that has come through this proxy before is a 508. An OPTIONS or TRACE with
   /// `Max-Forwards: 0` ends here (§7.6.2).
@@ -72,7 +72,7 @@ extension HTTPFields {
     }
   }
 
-  /// Adds the time at which a message was received, where it has no `Date` (§6.6.1).
+  /// Adds the time at which a message was received, if it has no `Date` (§6.6.1).
   mutating func addDate(_ date: Date) {
     if !contains(.date) { self[.date] = ServerDate.text(date) }
   }

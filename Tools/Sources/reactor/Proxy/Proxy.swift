@@ -11,7 +11,7 @@ struct Proxy: Sendable {
   /// A Boolean value that indicates whether any stale response may replace a missing answer of the
   /// server, unless the response forbids it.
   var isStaleOnDisconnect = false
-  /// The name of the cache in `Cache-Status` (RFC 9211); `nil` leaves that field alone.
+  /// The name of the cache in `Cache-Status` (RFC 9211); `nil` leaves that field unchanged.
   var statusName: String?
   /// A Boolean value that indicates whether answers are made on the event loop of the client's
   /// connection. It is `false` for a cache that reads files, for which other clients would wait.
@@ -20,7 +20,7 @@ struct Proxy: Sendable {
   var now: @Sendable () -> Date = { Date() }
   /// A closure that receives a line for each exchange, without line breaks and control characters.
   var trace: (@Sendable (String) -> Void)?
-  /// The outages of the server; `nil` asks it each time.
+  /// The outages of the server; with `nil`, each request contacts the server.
   var outages: UpstreamOutages? = UpstreamOutages()
   /// The name of the proxy in `Via`, which no other proxy has.
   var viaName = ViaName.random()
@@ -69,8 +69,8 @@ struct Proxy: Sendable {
     }
   }
 
-  /// Returns the stale response that answers during an outage, and asks the server behind it if
-  /// that is due; `nil` if there is no outage, or no response that may stand in.
+  /// Returns the stale response to serve during an outage, and probes the server in the background
+  /// if that is due; `nil` without an outage or a permitted stale response.
   private func standIn(_ exchange: CacheRequest, _ request: ForwardedRequest, _ key: String) -> CacheResponse? {
     guard exchange.acceptsCollapsing, let outage = outages?.outage(for: exchange),
       let stored = cache.staleAnswer(
@@ -175,7 +175,7 @@ struct Proxy: Sendable {
         say(line)
       }
       var answer = ProxyResponse(received)
-      // A stale response in its place has a body of its own.
+      // A stale response in its place has its own body.
       if received.source == .network { answer.receive(response) }
       return answer
     } catch {
@@ -209,7 +209,7 @@ struct Proxy: Sendable {
     }
   }
 
-  /// Returns the server's response, with the time of its arrival where it has no `Date`.
+  /// Returns the server's response, with the time of its arrival if it has no `Date`.
   private func received(
     _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
   ) async throws -> ForwardedResponse {

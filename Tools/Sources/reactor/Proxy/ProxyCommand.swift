@@ -13,31 +13,31 @@ struct ProxyCommand: AsyncParsableCommand {
     discussion: """
       It prints the URL that it listens on. It stores, uses, validates and invalidates responses as RFC 9111 and RFC 5861 \
       define for a private cache; requests with Authorization have a separate cache per value. With --rules shared, it follows \
-      the rules of a cache for several users: s-maxage counts, private responses are not stored, and those to requests with \
-      Authorization only where the server permits it. If the server gives no complete response, the client gets a 502, or a \
+      the rules of a cache for several users: s-maxage counts, private responses are not stored, and responses to requests \
+      with Authorization only if the server permits it. If the server gives no complete response, the client gets a 502, or a \
       stale response where that is allowed.
 
-      An outage of the server is remembered: a stale response that may stand in is served at once, and one request at a time \
-      looks whether the server is back, after a second, and twice as late each time, up to 30 seconds. A client without such \
-      a response is refused for a second after the server could not be reached.
+      An outage of the server is remembered: a permitted stale response is served at once, and one request at a time checks \
+      whether the server is back, with exponential backoff from one second to 30. If there is no stale response, the client \
+      is refused for a second after the server could not be reached.
 
-      Of equal GET requests at one time, one is sent, and the others wait for its response. They do not wait where the last \
+      Of concurrent equal GET requests, one is sent, and the others wait for its response. They do not wait if the last \
       response could not be stored.
 
-      With --fleet, proxies with one --namespace and one --upstream share what they store, and one of them asks for all. What \
-      a request through one changes is stale for all. A line on standard error says when the others are heard, and when not; \
-      meanwhile each proxy asks by itself. Responses to requests with credentials stay with their proxy, unless --rules \
+      With --fleet, proxies with one --namespace and one --upstream share their responses, and one of them sends the request for \
+      all. A change through one makes the response stale on all. A line on standard error reports when messages of the others \
+      arrive, and when not; meanwhile each proxy contacts the upstream by itself. Responses to requests with credentials stay with their proxy, unless --rules \
       shared permits otherwise.
 
       It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens on, and for the names \
-      of --allow-host; another Host is a 421. A path with a segment . or .., or a fragment, is a 400. Claims that only a proxy may \
-      make are not sent on, such as Forwarded, X-Forwarded-Host, X-Real-IP and each field with an underscore in its name. It adds \
+      of --allow-host; another Host is a 421. A path with a segment . or .., or a fragment, is a 400. Fields that only a proxy may \
+      set are not forwarded, such as Forwarded, X-Forwarded-Host, X-Real-IP and each field with an underscore in its name. It adds \
       itself to Via; a request that comes back is a 508. A GET with a body bypasses the cache. Values of secret query items, such as access_token, are stored as digests.
 
-      A response of up to --largest-body is held in memory, and stored; a larger one, and a stream of events, is passed on as it \
+      A response of up to --largest-body is held in memory, and stored; a larger one, and a stream of events, is forwarded as it \
       arrives, and not stored. The body of a request is held in memory, up to 64 MiB, and all of them up to 256 MiB. Clients that \
       are sent one body share its bytes. A request's head has at most 64 KiB and takes at most 30 seconds; its body \
-      must bring 16 KiB in each 30 seconds. A connection is closed after two minutes in which nothing comes and nothing goes out.
+      must bring 16 KiB in each 30 seconds. A connection is closed after two idle minutes.
 
       Of the public HTTP caching suite (github.com/http-tests/cache-tests), it passes 143 of the 144 required tests for a private \
       cache, and all with --keep-cookies; with --rules shared and --targets CDN-Cache-Control, 159 of 160 for a shared one.
@@ -132,7 +132,7 @@ struct ProxyCommand: AsyncParsableCommand {
     help: "When the server cannot be reached or hangs up, serve a stale response unless the server forbids it.")
   var staleOnDisconnect = true
 
-  @Flag(help: "Ask the server for each request, even where it has just failed and a stale response may stand in.")
+  @Flag(help: "Contact the server for each request, even if it has just failed and a stale response could be served.")
   var forgetOutages = false
 
   @Flag(help: "Print each exchange as one line on standard error.")
@@ -195,7 +195,7 @@ struct ProxyCommand: AsyncParsableCommand {
     let (never, end) = AsyncStream.makeStream(of: Never.self)
     for await _ in never {}
     end.finish()
-    // A task of its own, since this one is cancelled.
+    // A separate task, since this one is cancelled.
     await Task {
       await server.stop()
       sharing.cancel()

@@ -10,8 +10,8 @@ import NIOHTTP1
 /// not read costs little, and each piece that has gone out counts as progress.
 ///
 /// A client that closes its side of the connection still gets its answer. The handler cannot
-/// distinguish it from one that has disconnected. Its request to the server therefore continues
-/// unless the client resets the connection.
+/// distinguish it from a client that has disconnected. Its request to the server therefore
+/// continues unless the client resets the connection.
 final class ProxyHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = ClientOutput
@@ -50,13 +50,13 @@ final class ProxyHandler: ChannelDuplexHandler {
     switch unwrapInboundIn(data) {
     case .head(let head):
       if let status = RequestRules.refusal(of: head) { return refuse(status, context) }
-      // Whoever announces too much need not send it.
+      // A client that announces too large a body need not send it.
       let announced = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
       guard announced <= BodyLimit.request else { return refuse(.payloadTooLarge, context) }
       self.head = head
       (body, held) = (ByteBuffer(), HeldBytes())
-      // The proxy forwards a body only when it is complete, so it asks the client for it here (RFC
-      // 9110 §10.1.1).
+      // The proxy forwards a body only when it is complete, so it requests the body from the client
+      // here (RFC 9110 §10.1.1).
       let expectations = head.headers[canonicalForm: "expect"]
       if head.version == .http1_1, expectations.contains(where: { $0.lowercased() == "100-continue" }) {
         let head = HTTPResponseHead(version: .http1_1, status: .continue)
@@ -90,7 +90,7 @@ final class ProxyHandler: ChannelDuplexHandler {
     switch error {
     // Bytes after the last request are ignored.
     case is HTTPParserError where isLast: break
-    // A request was cut off, perhaps after the one that is being answered.
+    // A request was cut off, perhaps after the request that is being answered.
     case is ByteToMessageDecoderError, HTTPParserError.invalidEOFState: endInput(context)
     case let error as HTTPParserError: refuse(RequestRules.status(of: error), context)
     default: context.close(promise: nil)
@@ -130,7 +130,7 @@ final class ProxyHandler: ChannelDuplexHandler {
   /// Writes as much of the answer as the client takes. The end, after which the next request of the
   /// connection is answered, waits as well.
   private func writeUnsent(_ context: ChannelHandlerContext) {
-    // A write may report at once that it can go on, and an end may bring the next answer.
+    // A write may report at once that it can continue, and an end may bring the next answer.
     guard !isWriting else { return }
     isWriting = true
     defer { isWriting = false }
@@ -156,7 +156,7 @@ final class ProxyHandler: ChannelDuplexHandler {
     isAnswering = false
     unsentAnswers += 1
     let sent = promise ?? context.eventLoop.makePromise()
-    // Not the response, whose body is let go here.
+    // Not the response, whose body is released here.
     let closes = response.closes
     sent.futureResult.assumeIsolated().whenComplete { _ in
       self.unsentAnswers -= 1
@@ -252,7 +252,7 @@ private struct ClientRequest: Sendable {
   }
 
   /// Sends the head, and the body as it arrives. A body that ends too early closes the connection,
-  /// so that nobody takes it for the whole.
+  /// so that the client does not take it for the whole.
   private func send(_ response: ClientResponse, _ stream: BodyStream) async {
     do {
       try await channel.writeAndFlush(ClientOutput.head(response))

@@ -19,7 +19,7 @@ struct ProxyResponse: Sendable {
   var isStored = false
   /// The handling of the request, for `Cache-Status`.
   var cacheStatus = CacheStatus(forwardReason: .bypass)
-  /// An error on the way to the answer. The answer is complete nevertheless.
+  /// An error on the way to the answer. The answer is complete even then.
   var failure: (any Error)?
 
   init(_ answer: CacheResponse) {
@@ -39,7 +39,7 @@ struct ProxyResponse: Sendable {
     receive(message)
   }
 
-  /// Takes from the server's message what the cache does not know.
+  /// Takes the parts of the server's message that the cache does not have.
   mutating func receive(_ message: ForwardedResponse) {
     (stream, held, version) = (message.stream, message.held, message.version)
     if let stream { cacheStatus.detail = stream.reason.rawValue }

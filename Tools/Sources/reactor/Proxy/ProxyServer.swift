@@ -21,7 +21,8 @@ final class ProxyServer: Sendable {
   /// - Parameters:
   ///   - proxy: The proxy that answers requests.
   ///   - address: The address to listen at.
-  ///   - hosts: The host names to serve, beside those of this machine and the address itself.
+  ///   - hosts: The host names to serve, in addition to this machine's names and the address
+  ///     itself.
   ///   - maxConnections: The maximum number of open client connections.
   ///   - pace: The minimum speed of a request.
   ///   - idle: The time after which a connection is closed on which nothing happens. The default is
@@ -36,12 +37,11 @@ final class ProxyServer: Sendable {
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: 256)
-      // One connection per read, so that none is accepted beyond the limit.
+      // One connection per read, so that no connection is accepted beyond the limit.
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          // If the system runs out of files nevertheless, accepting pauses instead of failing in a
-          // loop.
+          // If the system still runs out of files, accepting pauses instead of failing in a loop.
           try channel.pipeline.syncOperations.addHandlers([AcceptBackoffHandler(), ConnectionLimit(maxConnections)])
         }
       }
@@ -115,7 +115,7 @@ private final class Connections: Sendable {
     channel.closeFuture.whenComplete { [self] _ in channels.withLock { _ = $0.removeValue(forKey: identifier) } }
   }
 
-  /// Closes idle connections at once, and the others when their exchange has ended, or after
+  /// Closes idle connections at once, and the others when their exchange is finished, or after
   /// `grace`.
   func close(after grace: Duration) async {
     let open = channels.withLock { Array($0.values) }

@@ -2,8 +2,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// The rules for requests beyond those of SwiftNIO's parser. A request that two recipients might
-/// interpret differently is refused.
+/// The rules for requests in addition to the rules of SwiftNIO's parser. A request that two
+/// recipients might interpret differently is refused.
 enum RequestRules {
   /// Returns a parser with the limits of a head. They apply to trailers too.
   static func makeParser() -> ByteToMessageHandler<HTTPRequestDecoder> {
@@ -36,8 +36,8 @@ enum RequestRules {
     HTTPRequest.Method(rawValue: head.method == .MSEARCH ? "M-SEARCH" : head.method.rawValue)
   }
 
-  /// Returns a Boolean value that indicates whether the method belongs to HTTP. The parser accepts
-  /// those of RTSP and Icecast too.
+  /// Returns a Boolean value that indicates whether the method belongs to HTTP. The parser also
+  /// accepts methods of RTSP and Icecast.
   private static func isHTTP(_ method: HTTPMethod) -> Bool {
     if case .RAW(let name) = method { name == "QUERY" } else { true }
   }
@@ -62,7 +62,7 @@ enum RequestRules {
 
 extension HTTPRequestHead {
   /// A Boolean value that indicates whether the connection ends after the answer. Later bytes are
-  /// no request (RFC 9112 §9.6).
+  /// not a request (RFC 9112 §9.6).
   ///
   /// SwiftNIO's parser stops after a request to upgrade. The proxy answers it in HTTP/1.1, and the
   /// client reconnects.

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// The target of a client's request, in the form that the proxy forwards (RFC 9112 §3.2).
 struct RequestTarget: Equatable {
-  /// The host of the request; `nil` if there is none, as HTTP/1.0 allows.
+  /// The host of the request; `nil` if the request names no host, as HTTP/1.0 allows.
   let authority: String?
   /// The path and the query, or the asterisk of OPTIONS.
   let path: String
@@ -12,8 +12,8 @@ struct RequestTarget: Equatable {
   /// or a fragment.
   ///
   /// No target has a fragment (§3.2). A server that drops it would give one resource two keys.
-  /// A dot segment may lead out of the base path of the server behind the proxy. It also gives one
-  /// resource a second name.
+  /// A dot segment may lead out of the base path of the server behind the proxy. It would also be a
+  /// second name for the resource.
   init?(_ head: HTTPRequestHead) {
     guard head.method != .CONNECT, !head.uri.utf8.contains(UInt8(ascii: "#")) else { return nil }
     let host = head.headers.first(name: "host")

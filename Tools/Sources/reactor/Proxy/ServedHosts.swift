@@ -9,7 +9,7 @@ struct ServedHosts: Sendable {
 
   /// Creates a set of host names.
   ///
-  /// - Parameter names: Names and addresses without ports, beside those of this machine.
+  /// - Parameter names: Names and addresses without ports, in addition to this machine's.
   init(_ names: [String]) { self.names = Set(names.compactMap { Self.name($0) }) }
 
   /// Returns a Boolean value that indicates whether a request for `authority` is served. The host

@@ -81,7 +81,7 @@ final class SharedBodies: Sendable {
   func body(_ data: Data, held: HeldBytes?) -> SharedBody? {
     guard data.count > BodyMemory.uncounted else { return SharedBody(data) }
     let look = Look(data)
-    // Compared without the lock, and let go without it: its end takes the lock.
+    // Compared and released without the lock, since its `deinit` takes the lock.
     if let found = entries.withLock({ $0[look]?.body }), found.hasBytes(of: data) { return found }
     var held = held ?? HeldBytes()
     guard held.count >= data.count || held.grow(by: data.count - held.count, in: memory) else { return nil }

@@ -5,7 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Sends requests to the server behind the proxy, each on a connection of its own (RFC 9112 §9.6).
+/// Sends requests to the server behind the proxy, each on a separate connection (RFC 9112 §9.6).
 ///
 /// Bytes beyond an answer cannot reach another exchange, and no request is lost to a connection
 /// that was just closed. Redirects are not followed, content is not decoded, and nothing is
@@ -30,7 +30,7 @@ struct Upstream: Sendable {
     self.bodyLimit = bodyLimit
   }
 
-  /// Sends the request, and returns the complete response, or one whose body is a stream.
+  /// Sends the request, and returns the complete response, or a response whose body is a stream.
   /// Cancellation closes the connection.
   ///
   /// - Parameters:

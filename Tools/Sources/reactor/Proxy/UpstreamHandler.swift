@@ -43,14 +43,14 @@ final class UpstreamHandler: ChannelInboundHandler {
   /// Writes the head of the request, and its body in pieces. Each piece that has gone out counts as
   /// progress for the limit of silence.
   func write(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-    // The connection was closed before the handler was there to hear of it.
+    // The connection was closed before the handler was added.
     guard context.channel.isActive else { return end(UpstreamFailure.disconnected) }
     context.write(wrapOutboundOut(.head(head)), promise: nil)
     writeBody(context)
   }
 
   private func writeBody(_ context: ChannelHandlerContext) {
-    // A write may report at once that it can go on.
+    // A write may report at once that it can continue.
     guard !isWriting else { return }
     isWriting = true
     defer { isWriting = false }
@@ -147,9 +147,9 @@ final class UpstreamHandler: ChannelInboundHandler {
 
   /// Returns a Boolean value that indicates whether a body in these transfer codings can be read.
   ///
-  /// The request asks for no coding (RFC 9110 §10.1.4), and the parser decodes chunks only. Any
+  /// The request accepts no coding (RFC 9110 §10.1.4), and the parser decodes chunks only. Any
   /// other known coding would stay in the body without a field that says so. An unknown coding is
-  /// accepted alone; its body ends with the connection (RFC 9112 §6.3).
+  /// accepted if it is the only one; its body ends with the connection (RFC 9112 §6.3).
   static func isReadable(in codings: [String]) -> Bool {
     guard let coding = codings.first?.lowercased() else { return true }
     guard codings.count == 1, HTTPField.Name(coding) != nil else { return false }

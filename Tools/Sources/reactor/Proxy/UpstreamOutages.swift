@@ -3,8 +3,8 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// The outages of the server behind the proxy: while one lasts, a stale response that may stand in
-/// is the answer at once, and one request at a time looks whether the server is back.
+/// The outages of the server behind the proxy: during one, a permitted stale response is served at
+/// once, and one request at a time checks whether the server is back.
 final class UpstreamOutages: Sendable {
   /// The failure of an outage.
   struct Failure: Error {
@@ -19,8 +19,7 @@ final class UpstreamOutages: Sendable {
 
   /// The outage that a request falls into.
   struct Outage {
-    /// A Boolean value that indicates whether the next request is due that looks whether the server
-    /// is back.
+    /// A Boolean value that indicates whether the next probe of the server is due.
     let isProbeDue: Bool
     /// A Boolean value that indicates whether the server gave no complete answer.
     let isDisconnection: Bool
@@ -30,7 +29,7 @@ final class UpstreamOutages: Sendable {
   enum Permission {
     case granted
     case refused(any Error)
-    /// Another request looks whether the server is back.
+    /// Another request is probing the server.
     case notNow
   }
 
@@ -45,7 +44,7 @@ final class UpstreamOutages: Sendable {
     return { ContinuousClock.now - start }
   }
 
-  /// Returns the outage that a request falls into; `nil` if there is none.
+  /// Returns the outage that a request falls into; `nil` if its server is not known to be down.
   func outage(for exchange: CacheRequest) -> Outage? {
     let now = elapsed()
     return table.withLock { table in
@@ -64,12 +63,12 @@ final class UpstreamOutages: Sendable {
     return failure.isOfConnection ? .refused(failure.error) : .granted
   }
 
-  /// Notes the server's answer.
+  /// Records the server's answer.
   ///
   /// A failing status begins an outage where a stale response stands in for it, unless the request
   /// was for a range. Where none does, the client gets it, and the next request is sent.
   ///
-  /// - Parameter isReplaced: A Boolean value that indicates whether a stale response stands in.
+  /// - Parameter isReplaced: A Boolean value that indicates whether a stale response is served.
   /// - Returns: a line to print, if an outage has begun or ended.
   func answered(_ exchange: CacheRequest, _ status: HTTPResponse.Status, isReplaced: Bool) -> String? {
     guard [500, 502, 503, 504].contains(status.code) else { return end(exchange, .answered) }
@@ -80,7 +79,7 @@ final class UpstreamOutages: Sendable {
     return end(exchange, isOutage ? .failed(failure, ofConnection: false) : .unknown)
   }
 
-  /// Notes a request without a complete answer.
+  /// Records a request without a complete answer.
   ///
   /// - Returns: a line to print, if an outage has begun.
   func failed(_ exchange: CacheRequest, _ error: any Error) -> String? {

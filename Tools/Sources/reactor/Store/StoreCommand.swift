@@ -17,14 +17,14 @@ struct StoreCommand: ParsableCommand {
 }
 
 extension ExitCodes {
-  /// Those of a command about all records.
+  /// The exit codes of a command for all records.
   static let ofStore = help([
     0: "done",
     64: "the arguments are invalid",
     74: "the store or standard output failed",
   ])
 
-  /// Those of a command about one record.
+  /// The exit codes of a command for one record.
   static let ofRecord = help([
     0: "done",
     64: "the arguments are invalid, or several keys have that beginning",

@@ -4,7 +4,7 @@ import ReactorCore
 
 struct StoreVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Reads every record, and names those that cannot be read.",
+    commandName: "verify", abstract: "Reads every record, and names the unreadable ones.",
     discussion: """
       It changes nothing.
 

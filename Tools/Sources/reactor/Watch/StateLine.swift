@@ -19,8 +19,8 @@ enum StateLine {
     return line
   }
 
-  /// Returns the error as a JSON object. The message is that of standard error, which contains no
-  /// secret.
+  /// Returns the error as a JSON object. The message is the one on standard error, which contains
+  /// no secret.
   private static func object(_ error: ReactorError) -> String {
     let status = if case .server(let response, _) = error { #""status":\#(response.status.code),"# } else { "" }
     return #"{"kind":"\#(kind(of: error))",\#(status)"message":\#(quoted(ExitStatus(error).text))}"#

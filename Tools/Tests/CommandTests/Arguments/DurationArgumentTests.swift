@@ -8,7 +8,7 @@ import Testing
     ("500ms", Duration.milliseconds(500)), ("1s", .seconds(1)), ("5m", .seconds(300)), ("2h", .seconds(7_200)),
     ("0s", .zero), ("007s", .seconds(7)),
   ])
-  func `is a whole number and a unit`(text: String, duration: Duration) throws {
+  func `a duration on the command line is a whole number and a unit`(text: String, duration: Duration) throws {
     #expect(try DurationArgument.parse(text) == duration)
   }
 
@@ -26,12 +26,12 @@ import Testing
     ("1S", "'S' is not a unit"), ("1s1", "'s1' is not a unit"), ("١s", "begins with a whole number"),
     ("1e3s", "'e3s' is not a unit"),
   ])
-  func `says what is wrong with it`(text: String, problem: String) {
+  func `a duration on the command line says what is wrong with it`(text: String, problem: String) {
     let error = #expect(throws: (any Error).self) { try DurationArgument.parse(text) }
     #expect("\(String(describing: error))".contains(problem))
   }
 
-  @Test func `is more than zero as a timeout`() throws {
+  @Test func `a duration on the command line is more than zero as a timeout`() throws {
     #expect(try DurationArgument.parsePositive("1ms") == .milliseconds(1))
     #expect(throws: (any Error).self) { try DurationArgument.parsePositive("0s") }
   }

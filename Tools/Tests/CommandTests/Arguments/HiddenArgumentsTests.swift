@@ -23,7 +23,7 @@ import Testing
     ["outbox", "drain", "--outbox", "a", "--header", "SECRET"],
     ["send", "http://127.0.0.1", "--outbox", "a", "--method", "POST", "--body", "x", "SECRET"],
   ])
-  func `are not repeated`(arguments: [String]) async throws {
+  func `secrets in messages about arguments are not repeated`(arguments: [String]) async throws {
     let result = try await Command.run(arguments)
     #expect(result.status == 64 && result.error.contains("Error: "), "\(result)")
     #expect(!result.error.contains("SECRET") && !result.output.contains("SECRET"), "\(result)")

@@ -17,7 +17,7 @@ import Testing
     #expect(command.idempotencyWindow == .seconds(86_400) && command.timeout == .seconds(60) && command.wait == nil)
   }
 
-  @Test func `are taken as they are given`() throws {
+  @Test func `the arguments of reactor send are taken as they are given`() throws {
     let command = try SendCommand.parse(
       Self.needed + [
         "--method", "patch", "--body", "--text", "--header", "A: 1", "--header", "A: 2", "--lane", "uploads",
@@ -28,7 +28,7 @@ import Testing
     #expect(command.idempotencyWindow == .zero && command.timeout == .seconds(5) && command.wait == .zero)
   }
 
-  @Test func `name an outbox`() {
+  @Test func `the arguments of reactor send name an outbox`() {
     #expect(throws: (any Error).self) { try SendCommand.parse(["http://h/a"]) }
     #expect(throws: (any Error).self) { try SendCommand.parse(["http://h/a", "--outbox", ""]) }
   }
@@ -41,12 +41,12 @@ import Testing
     ["--timeout", "0s"], ["--timeout", "soon"], ["--wait", "-1s"], ["--idempotency-window", "1d"], ["--lane", ""],
     ["--header", "A"], ["--method", "PO ST"], ["--body", "@/nowhere/at/all"],
   ])
-  func `are refused where they mean nothing`(arguments: [String]) {
+  func `the arguments of reactor send are refused where they mean nothing`(arguments: [String]) {
     #expect(throws: (any Error).self) { try SendCommand.parse(Self.needed + arguments) }
   }
 
   @Test(arguments: ["http://user:secret@h/", "http://user@h/", "ftp://h/", "h/a", ""])
-  func `have an http URL without a user`(url: String) {
+  func `the arguments of reactor send have an http URL without a user`(url: String) {
     let error = #expect(throws: (any Error).self) { try SendCommand.parse([url, "--outbox", "outbox"]) }
     #expect(!"\(String(describing: error))".contains("Authorization"))
   }
@@ -60,7 +60,7 @@ import Testing
     #expect(try OutboxDrainCommand.parse(["--outbox", "a", "--within", "0s", "--trace"]).within == .zero)
   }
 
-  @Test func `name an entry for what is decided about one`() throws {
+  @Test func `the arguments of reactor outbox name an entry for what is decided about one`() throws {
     #expect(try OutboxRetryCommand.parse(["--outbox", "a", "1"]).entry.id == "1")
     #expect(try OutboxDiscardCommand.parse(["2", "--outbox", "a"]).entry.id == "2")
     #expect(try OutboxWithdrawCommand.parse(["--outbox", "a", "3"]).entry.id == "3")
@@ -80,7 +80,7 @@ import Testing
 
   private let fields = [HTTPField(name: .authorization, value: "Bearer 1")]
 
-  @Test func `is added to requests to its origin, and to no other`() throws {
+  @Test func `a credential of the outbox is added to requests to its origin, and to no other`() throws {
     let credential = try OutboxCredential.for([], fields, origin: try OriginArgument.parse("https://a.example"))
     #expect(try signed("https://a.example", credential) == ["Bearer 1"])
     #expect(try signed("https://A.example:443", credential) == ["Bearer 1"])
@@ -89,12 +89,12 @@ import Testing
     }
   }
 
-  @Test func `is none without fields or entries`() throws {
+  @Test func `without fields or entries, there is no credential`() throws {
     #expect(try OutboxCredential.for([], [], origin: "https://a.example:443") == nil)
     #expect(try OutboxCredential.for([], fields, origin: nil) == nil)
   }
 
-  @Test func `is the variable of the environment`() throws {
+  @Test func `a credential of the outbox is the variable of the environment`() throws {
     #expect(try OutboxCredential.ofEnvironment([:]) == nil)
     #expect(try OutboxCredential.ofEnvironment([OutboxCredential.variable: ""]) == nil)
     #expect(try OutboxCredential.ofEnvironment([OutboxCredential.variable: "Bearer 1"])?.value == "Bearer 1")

@@ -7,22 +7,22 @@ import Testing
 @Suite struct `The arguments of reactor proxy` {
   private static let needed = ["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1"]
 
-  @Test func `let in 1,024 clients where they do not say how many`() throws {
+  @Test func `the arguments of reactor proxy let in 1,024 clients where they do not say how many`() throws {
     #expect(try ProxyCommand.parse(Self.needed).maxConnections == 1024)
     #expect(try ProxyCommand.parse(Self.needed + ["--max-connections", "1"]).maxConnections == 1)
   }
 
   @Test(arguments: ["0", "many", "99999999999999999999"])
-  func `are refused where they let in nobody, or are no number`(count: String) {
+  func `invalid limits of clients are refused`(count: String) {
     #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + ["--max-connections", count]) }
   }
 
-  @Test func `hold 256 MiB in memory where they do not say how much`() throws {
+  @Test func `the arguments of reactor proxy hold 256 MiB in memory where they do not say how much`() throws {
     #expect(try ProxyCommand.parse(Self.needed).memoryLimit == nil)
     #expect(try ProxyCommand.parse(Self.needed + ["--memory-limit", "64"]).memoryLimit == 64)
   }
 
-  @Test func `name the rules, the targets and the cache`() throws {
+  @Test func `the arguments of reactor proxy name the rules, the targets and the cache`() throws {
     let command = try ProxyCommand.parse(
       Self.needed + [
         "--rules", "shared", "--targets", "Edge-Cache-Control, CDN-Cache-Control", "--cache-status", "edge 1",
@@ -44,7 +44,7 @@ import Testing
     (["--memory-limit", "1048577"], "--memory-limit"), (["--memory-limit", "9223372036854775807"], "--memory-limit"),
     (["--memory-limit", "64", "--store", "/nowhere"], "--memory-limit"),
   ])
-  func `that cannot be meant are refused by name`(arguments: [String], name: String) {
+  func `the arguments of reactor proxy that cannot be meant are refused by name`(arguments: [String], name: String) {
     let error = #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + arguments) }
     #expect(error.map { ProxyCommand.message(for: $0) }?.contains(name) == true)
     #expect(error.map { ProxyCommand.exitCode(for: $0).rawValue } == 64)

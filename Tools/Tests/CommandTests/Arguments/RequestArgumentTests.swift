@@ -20,20 +20,20 @@ import Testing
     "X: a\nInjected: b", "X: a\r\nInjected: b", "X: a\r", "X: a\n", "X\n: a", "X: a\0b", "no colon", ": value",
     "bad name: value", "Ümlaut: value", "",
   ])
-  func `refuses what is no header`(text: String) {
+  func `a request on the command line refuses what is no header`(text: String) {
     #expect(throws: (any Error).self) { try HeaderArgument.parse(text) }
   }
 
-  @Test func `has query items of a name and a value`() throws {
+  @Test func `a request on the command line has query items of a name and a value`() throws {
     #expect(try QueryArgument.parse("a=b=c") == URLQueryItem(name: "a", value: "b=c"))
     #expect(try QueryArgument.parse("a=") == URLQueryItem(name: "a", value: ""))
   }
 
-  @Test(arguments: ["", "a", "=b"]) func `refuses what is no query item`(text: String) {
+  @Test(arguments: ["", "a", "=b"]) func `a request on the command line refuses what is no query item`(text: String) {
     #expect(throws: (any Error).self) { try QueryArgument.parse(text) }
   }
 
-  @Test func `has a method in either case`() throws {
+  @Test func `a request on the command line has a method in either case`() throws {
     #expect(try MethodArgument.parse("post") == .post)
     #expect(try MethodArgument.parse("PURGE").rawValue == "PURGE")
   }
@@ -42,12 +42,12 @@ import Testing
     #expect(throws: (any Error).self) { try MethodArgument.parse(text) }
   }
 
-  @Test func `has a body of text`() throws {
+  @Test func `a request on the command line has a body of text`() throws {
     #expect(try BodyArgument.parse(#"{"a": 1}"#) == .bytes(Data(#"{"a": 1}"#.utf8)))
     #expect(try BodyArgument.parse("") == .bytes(Data()))
   }
 
-  @Test(arguments: ["-", "@-"]) func `has a body on standard input`(text: String) throws {
+  @Test(arguments: ["-", "@-"]) func `a request on the command line has a body on standard input`(text: String) throws {
     #expect(try BodyArgument.parse(text) == .standardInput)
   }
 
@@ -55,7 +55,7 @@ import Testing
     ("http://h", "GET h/"), ("https://H:8443/a//b%20c?token=s#x", "GET H:8443/a//b%20c"),
     ("http://[::1]:81/?q=1", "GET [::1]:81/"),
   ])
-  func `is named without its query`(url: String, name: String) throws {
+  func `a request on the command line is named without its query`(url: String, name: String) throws {
     #expect(FetchedRequest(method: .get, url: try #require(URL(string: url))).text == name)
   }
 
@@ -63,7 +63,7 @@ import Testing
     #expect(throws: (any Error).self) { try BodyArgument.parse(text) }
   }
 
-  @Test func `has members with commas between them`() throws {
+  @Test func `a request on the command line has members with commas between them`() throws {
     #expect(try RequireArgument.parse("id, title") == ["id", "title"])
   }
 
@@ -71,7 +71,7 @@ import Testing
     #expect(throws: (any Error).self) { try RequireArgument.parse(text) }
   }
 
-  @Test func `has a URL, of which the fragment is not sent`() throws {
+  @Test func `a request on the command line has a URL, of which the fragment is not sent`() throws {
     #expect(try URLArgument.parse("HTTP://h:81/a//b?q=1#top").absoluteString == "HTTP://h:81/a//b?q=1")
   }
 
@@ -79,21 +79,21 @@ import Testing
     "", "articles", "/articles", "ftp://h/a", "http://", "http:///a", "file:///etc/passwd", "http://h:65536/",
     "http://u:p@h/",
   ])
-  func `refuses what cannot be requested`(text: String) {
+  func `a request on the command line refuses what cannot be requested`(text: String) {
     #expect(throws: (any Error).self) { try URLArgument.parse(text) }
   }
 
-  @Test func `takes each policy by its name`() {
+  @Test func `a request on the command line takes each policy by its name`() {
     #expect(PolicyArgument.allCases.map(\.policy) == FetchPolicy.allCases)
   }
 }
 
 @Suite struct `The scope of a request` {
-  @Test func `is the shared one without credentials`() {
+  @Test func `the scope of a request is the shared one without credentials`() {
     #expect(CredentialScope.scope(of: [.accept: "text/html"]) == .shared)
   }
 
-  @Test func `is another for each set of credentials, and does not show them`() {
+  @Test func `the scope of a request is another for each set of credentials, and does not show them`() {
     let scopes: [Scope] = [
       CredentialScope.scope(of: [.authorization: "Bearer aaa"]),
       CredentialScope.scope(of: [.authorization: "Bearer bbb"]),
@@ -104,7 +104,7 @@ import Testing
     #expect(scopes[0] == CredentialScope.scope(of: [.authorization: "Bearer aaa", .accept: "text/html"]))
   }
 
-  @Test func `leaves credentials out of the identity headers`() {
+  @Test func `the scope of a request leaves credentials out of the identity headers`() {
     let names = CredentialScope.identityHeaders(of: [.authorization: "a", .cookie: "b", .acceptLanguage: "de"])
     #expect(names == [.acceptLanguage])
   }

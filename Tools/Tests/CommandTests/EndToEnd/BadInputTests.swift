@@ -89,7 +89,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     #expect(result.output == "")
   }
 
-  @Test func `at a port with nobody listening is 69`() async throws {
+  @Test func `a port without a listener is 69`() async throws {
     let server = try MockServer.answering([:])
     let url = server.url("/")
     server.stop()

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `heeds Retry-After, and sends the same bytes under the same key`(kind: String) async throws {
+  func `respects Retry-After, and sends the same bytes under the same key`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in
       bench.server.answer("/a", with: .status(503, headers: [.retryAfter: "1"]), .status(204))
       _ = try await bench.save("/a", "--body", "b")
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `heeds the Retry-After that an earlier process was given`(kind: String) async throws {
+  func `respects the Retry-After that an earlier process was given`(kind: String) async throws {
     try await OutboxBench.run(kind, ["/a": .status(503, headers: [.retryAfter: "3600"]), "/b": .status(204)]) {
       bench async throws in
       _ = try await bench.save("/a", "--lane", "a")
@@ -44,7 +44,7 @@ import Testing
         #expect(bench.received.count == count)
         let line = try #require(try await bench.list().first)
         #expect(line.state == "waiting" && line.reason == "backoff" && line.attempts == 1 && line.status == 503)
-        // Another lane goes on.
+        // Another lane continues.
         _ = try await bench.save("/b", "--lane", "b")
       }
       #expect(bench.received == ["POST /a", "POST /b"])
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `gives a header to one origin alone, which is named if requests to several wait`() async throws {
+  @Test func `drain gives a header to only one origin, which must be named if requests to several wait`() async throws {
     try await OutboxBench.run("outbox", ["/a": .status(204)]) { bench async throws in
       let other = try MockServer.answering(["/a": .status(204)])
       defer { other.stop() }
@@ -128,7 +128,7 @@ import Testing
       bench.server.answer("/a", with: .silence, .status(204))
       _ = try await bench.save("/a")
       let result = try await bench.outbox("drain", "--within", "3s")
-      #expect(result.status == 75 && result.output == "1\n" && result.error == "reactor: 1 entry has not ended\n")
+      #expect(result.status == 75 && result.output == "1\n" && result.error == "reactor: 1 entry is unfinished\n")
       #expect(try await bench.list().map(\.state) == ["unknown"])
       // Its lease has ended too, so that the next one need not wait for it.
       #expect(try await bench.outbox("drain", "--within", "10s").output == "0\n")
@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `counts alone if it has no time`(kind: String) async throws {
+  func `drain only counts if it has no time`(kind: String) async throws {
     try await OutboxBench.run(kind, ["/a": .status(204)]) { bench async throws in
       _ = try await bench.save("/a")
       let result = try await bench.outbox("drain", "--within", "0s")
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func `that finds nobody listening has sent nothing`() async throws {
+  @Test func `a drain without a listener has sent nothing`() async throws {
     try await OutboxBench.run("outbox") { bench async throws in
       let id = try await bench.save("/a")
       bench.server.stop()
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `see what another one sends, and wait for it`(kind: String) async throws {
+  func `processes with one outbox see what another one sends, and wait for it`(kind: String) async throws {
     let gate = Gate()
     try await OutboxBench.run(kind, ["/a": .status(204).held(at: gate), "/b": .status(204)]) { bench async throws in
       let id = try await bench.save("/a")
@@ -223,7 +223,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `may add to it while it is drained`(kind: String) async throws {
+  func `processes with one outbox may add to it while it is drained`(kind: String) async throws {
     let gate = Gate()
     try await OutboxBench.run(kind, ["/a": .status(204).held(at: gate), "/b": .status(204)]) { bench async throws in
       _ = try await bench.save("/a")

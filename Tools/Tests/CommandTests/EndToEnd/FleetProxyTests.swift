@@ -74,7 +74,8 @@ private enum RedisServer {
             if shared["Cache-Status"]?.hasSuffix("detail=fleet") == true { break }
             try #require(path < 1_000)
           }
-          // On a busy machine, the store may not answer within its budget. Then a proxy asks alone.
+          // On a busy machine, the store may not answer within its budget. Then a proxy contacts
+          // the upstream by itself.
           var asked: [Int] = []
           while asked.last != 1, asked.count < 20 {
             let before = count.load(ordering: .relaxed)

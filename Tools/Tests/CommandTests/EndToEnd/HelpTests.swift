@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: commands)
-  func `begins with the usage, and ends with the exit codes`(words: [String]) async throws {
+  func `the help of reactor begins with the usage, and ends with the exit codes`(words: [String]) async throws {
     let help = try await Command.run(words + ["--help"])
     #expect(help.status == 0 && help.error == "")
     #expect(help.output.hasPrefix("USAGE: reactor \(words.joined(separator: " ")) "))
@@ -42,7 +42,7 @@ import Testing
     #expect(try await Command.run(words).output == help.output)
   }
 
-  @Test func `has the prose of the proxy after its options`() async throws {
+  @Test func `the help of reactor has the prose of the proxy after its options`() async throws {
     let help = try await Command.run("proxy", "--help").output
     let options = try #require(help.range(of: "\n\nOPTIONS:\n"))
     let prose = try #require(help.range(of: "\n\nIt prints the URL that it listens on."))
@@ -50,13 +50,13 @@ import Testing
     #expect(help.contains("\n\nEXIT CODES:\n     0  interrupted or terminated, after it has served\n"))
   }
 
-  @Test func `has each code with which bad input ends`() async throws {
+  @Test func `the help of reactor has each code with which bad input ends`() async throws {
     let (codes, _) = Self.codes(try await Command.run("fetch", "--help").output)
     let used = Set(`Bad input to reactor fetch`.bad.map { Int($0.status) })
     #expect(used.isSubset(of: codes) && used.count > 5)
   }
 
-  @Test func `is not mixed up with a usage error, which goes to standard error`() async throws {
+  @Test func `the help of reactor is not mixed up with a usage error, which goes to standard error`() async throws {
     let result = try await Command.run("fetch")
     #expect(result.status == 64 && result.output == "")
     #expect(result.error.hasPrefix("Error: Missing expected argument '<url>'"))
@@ -64,13 +64,13 @@ import Testing
 }
 
 @Suite struct `The order of a help` {
-  @Test func `is as it was where there is no usage or no overview`() {
+  @Test func `the order of a help is as it was where there is no usage or no overview`() {
     for text in ["", "0.2.0", "USAGE: a\n\nOPTIONS:\n  -h\n", "OVERVIEW: a\n\nb"] {
       #expect(HelpText.usageFirst(text) == text)
     }
   }
 
-  @Test func `is usage, overview, options and prose`() {
+  @Test func `the order of a help is usage, overview, options and prose`() {
     let help = "OVERVIEW: Does it.\n\nOne.\n\nTwo.\n\nUSAGE: a [--b]\n\nOPTIONS:\n  --b\n\n  See 'a help'.\n"
     #expect(
       HelpText.usageFirst(help)

@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `is not built for a prefix that cannot be written to`() async throws {
+  @Test func `an installed reactor is not built for a prefix that cannot be written to`() async throws {
     try await TemporaryDirectory.use { directory async throws in
       let file = directory.appending(path: "file")
       try Data().write(to: file)

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PATCH", "PUT", "DELETE"])
-  func `that changes something makes the stored response stale`(method: String) async throws {
+  func `a method of reactor fetch that changes something makes the stored response stale`(method: String) async throws {
     let server = try MockServer.answering(["/a": .text("1", headers: [.cacheControl: "max-age=600"])])
     try await TemporaryDirectory.use { directory async throws in
       let store = ["--store", directory.appending(path: "store").path(percentEncoded: false)]
@@ -67,7 +67,7 @@ import Testing
         "fetch", server.url(path), "--body", "{}", "--timeout", "500ms", "--retries", "2")
       #expect(result.status == status && result.output == "")
       #expect(result.error.hasPrefix("reactor: POST \(server.address)\(path): ") && result.error.contains(words))
-      #expect(result.error.hasSuffix(" the server may have carried it out, so look before you send it again\n"))
+      #expect(result.error.hasSuffix(" the server may have carried it out, so check before you send it again\n"))
     }
     #expect(server.requests.map(\.target) == ["/a", "/b", "/c"])
     server.stop()
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: ["OPTIONS", "TRACE", "GET", "HEAD"])
-  func `that changes nothing is not for reactor send`(method: String) async throws {
+  func `a method of reactor fetch that changes nothing is not for reactor send`(method: String) async throws {
     try await OutboxBench.run("outbox") { bench async throws in
       let result = try await bench.send("/a", "--method", method)
       #expect(result.status == 64 && result.error.contains("use reactor fetch") && !bench.exists)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["-", "@-"]) func `is sent by fetch`(body: String) async throws {
+  @Test(arguments: ["-", "@-"]) func `a body on standard input is sent by fetch`(body: String) async throws {
     let server = try MockServer.answering(["/a": .text("{}")])
     let result = try await run(
       #"{ printf 'one\n'; sleep 0.2; printf 'two\0'; } | "$@""#, ["fetch", server.url("/a"), "--body", body])
@@ -120,7 +120,7 @@ import Testing
     server.stop()
   }
 
-  @Test(arguments: OutboxBench.kinds) func `is saved by send`(kind: String) async throws {
+  @Test(arguments: OutboxBench.kinds) func `a body on standard input is saved by send`(kind: String) async throws {
     try await OutboxBench.run(kind, ["/a": .status(204)]) { bench async throws in
       let send = ["send", bench.server.url("/a"), "--outbox", bench.path, "--body", "-", "--wait", "30s"]
       #expect(try await run(#"printf '{"a": 1}' | "$@""#, send).status == 0)
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `that cannot be read is 74, and nothing is sent`() async throws {
+  @Test func `a body on standard input that cannot be read is 74, and nothing is sent`() async throws {
     let server = try MockServer.answering(["/a": .text("{}")])
     let result = try await run(#""$@" < /"#, ["fetch", server.url("/a"), "--body", "-"])
     #expect(result.status == 74)
@@ -137,7 +137,7 @@ import Testing
     server.stop()
   }
 
-  @Test func `that is empty is an empty body`() async throws {
+  @Test func `a body on standard input that is empty is an empty body`() async throws {
     let server = try MockServer.answering(["/a": .text("{}")])
     #expect(try await run(#""$@" < /dev/null"#, ["fetch", server.url("/a"), "--body", "-"]).status == 0)
     #expect(server.requests.map(\.requestLine) == ["POST /a HTTP/1.1"])

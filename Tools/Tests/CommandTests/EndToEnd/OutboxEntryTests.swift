@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `that is unresolved is sent again with the same bytes`(kind: String) async throws {
+  func `an entry of reactor outbox that is unresolved is sent again with the same bytes`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in
       bench.server.answer("/a", with: .close, .status(204))
       let id = try await bench.save(
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `that waits can be withdrawn, and is never sent`(kind: String) async throws {
+  func `an entry of reactor outbox that waits can be withdrawn, and is never sent`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in
       let id = try await bench.save("/a")
       for subcommand in ["retry", "discard"] {
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
-  func `that a byte was sent of cannot be withdrawn`(kind: String) async throws {
+  func `an entry of reactor outbox that a byte was sent of cannot be withdrawn`(kind: String) async throws {
     try await OutboxBench.run(kind, ["/a": .status(503, headers: [.retryAfter: "3600"])]) { bench async throws in
       let id = try await bench.save("/a")
       #expect(try await bench.outbox("drain").status == 75)
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds, ["retry", "discard", "withdraw"])
-  func `that is none is 65`(kind: String, subcommand: String) async throws {
+  func `an invalid id is 65`(kind: String, subcommand: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in
       let kept = try await bench.save("/a")
       for id in [UUID().uuidString, "nonsense", String(kept.prefix(8))] {

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `has each member, also one that is null`() async throws {
+  @Test func `a listed entry has each member, including null ones`() async throws {
     try await OutboxBench.run("outbox") { bench async throws in
       _ = try await bench.save("/1")
       let json = try await bench.outbox("list", "--json").output
@@ -75,7 +75,7 @@ import Testing
         let result = try await bench.outbox(subcommand)
         #expect(result.status == 65 && result.error.contains(".damaged-"), "\(subcommand)")
       }
-      // Whoever has looked at the file moves it away.
+      // A user who has examined the file moves it away.
       for name in try FileManager.default.contentsOfDirectory(atPath: bench.path) where name.contains(".damaged-") {
         try FileManager.default.removeItem(atPath: "\(bench.path)/\(name)")
       }

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["PUT", "DELETE"]) func `has no key of its own where the method is idempotent`(
+  @Test(arguments: ["PUT", "DELETE"]) func `a request has no key where the method is idempotent`(
     method: String
   ) async throws {
     try await OutboxBench.run("outbox", ["/a": .status(204)]) { bench async throws in

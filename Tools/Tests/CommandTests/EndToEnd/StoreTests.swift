@@ -139,7 +139,7 @@ import Testing
   }
 
   /// Returns the stored files, except for the lock and the index of SQLite's log, which each
-  /// opening makes anew.
+  /// opening makes again.
   private func contents(_ store: String) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for path in try paths(store) where !path.hasSuffix("-shm") && !path.hasSuffix("-wal") && !path.hasSuffix("-lock") {

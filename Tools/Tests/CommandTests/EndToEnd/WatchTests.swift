@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `tells that there is no connectivity, and goes on`() async throws {
+  @Test func `tells that there is no connectivity, and continues`() async throws {
     let server = try MockServer.answering([:])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch", "--offline"]) { command in
       let error = #"{"kind":"noConnectivity","message":"no connectivity, so nothing was sent; try again when online"}"#
@@ -155,7 +155,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `The output of reactor fetch --watch` {
-  @Test func `that nobody reads any more ends it, though no further line is due`() async throws {
+  @Test func `output without a reader ends the watch, though no further line is due`() async throws {
     let server = try MockServer.answering(["/a": .text("1")])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch"]) { command in
       _ = try await command.line(with: #""value":1,"#)
@@ -167,7 +167,7 @@ import Testing
     server.stop()
   }
 
-  @Test func `may go to head`() async throws {
+  @Test func `the output of reactor fetch --watch may go to head`() async throws {
     let server = try MockServer.answering(["/a": .text("1")])
     try await TemporaryDirectory.use { directory in
       let result = try await ChildProcess.run(
@@ -185,7 +185,7 @@ import Testing
 
   private static let large = "\"" + String(repeating: "x", count: 2_000_000) + "\""
 
-  @Test func `that is full does not keep a signal from ending it`() async throws {
+  @Test func `the output of reactor fetch --watch that is full does not keep a signal from ending it`() async throws {
     let server = try MockServer.answering(["/a": .text(Self.large)])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch"], signal: SIGTERM) { command in
       // Its beginning is there, and the rest does not fit into the pipe.

@@ -53,11 +53,11 @@ import Testing
       (TransferProgress(received: 65_536), "60 %, receiving 65 kB"),
       (TransferProgress(received: 9_990_000, expected: 9_990_000), "100 %, receiving 9.9 MB of 9.9 MB"),
     ] as [(TransferProgress, String)])
-  func `is one line of plain words`(progress: TransferProgress, text: String) {
+  func `the progress of a fetch is one line of plain words`(progress: TransferProgress, text: String) {
     #expect(ProgressLine.text(progress) == text)
   }
 
-  @Test func `is told by the transport to the line and to its caller`() async throws {
+  @Test func `the progress of a fetch is told by the transport to the line and to its caller`() async throws {
     let (clock, terminal, told) = (TestClock(), Terminal(), Terminal())
     let line = ProgressLine(clock: clock) { terminal.write($0) }
     let scripted = ScriptedTransport { _, _ in .json("{}") }

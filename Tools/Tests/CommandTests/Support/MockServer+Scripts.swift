@@ -9,8 +9,8 @@ extension MockServer {
     return server
   }
 
-  /// Starts a server that can be stopped and started again: its port is one that the system never
-  /// assigns by itself.
+  /// Starts a server that can be stopped and started again: the system never assigns its port by
+  /// itself.
   static func onOwnPort(_ responses: [String: Response]) throws -> MockServer {
     while true {
       do {

@@ -65,8 +65,8 @@ final class RunningCommand {
   /// Sends the signal.
   func interrupt() { process.cancel() }
 
-  /// Sends the signal, and waits for the process's end and for that of everything that holds its
-  /// output.
+  /// Sends the signal, and waits until the process and everything that holds its output have
+  /// exited.
   func end() async throws -> End {
     interrupt()
     return try await ended()

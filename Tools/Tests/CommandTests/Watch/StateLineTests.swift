@@ -12,7 +12,7 @@ import Testing
 @Suite struct `A state's line` {
   private func line(_ state: LoadState<Data>) -> String { String(decoding: StateLine.bytes(state), as: UTF8.self) }
 
-  @Test func `has its members in a fixed order, and the value as received`() {
+  @Test func `a state's line has its members in a fixed order, and the value as received`() {
     let state = LoadState(
       value: Data("{\"n\": 1.10,\n \"s\": \"a b\"}\n".utf8), error: .noConnectivity, fetchStatus: .paused,
       origin: .network, isStale: true, revision: 7)
@@ -22,7 +22,7 @@ import Testing
         + "\n")
   }
 
-  @Test func `has null for what there is not`() {
+  @Test func `a state's line has null for what there is not`() {
     #expect(
       line(LoadState()) == #"{"value":null,"error":null,"fetchStatus":"idle","origin":null,"isStale":false}"# + "\n")
   }
@@ -30,12 +30,12 @@ import Testing
   @Test(arguments: [
     (Origin.memory, "memory"), (.persistence, "persistence"), (.network, "network"), (.local, "local"),
   ])
-  func `names the origin`(origin: Origin, name: String) {
+  func `a state's line names the origin`(origin: Origin, name: String) {
     #expect(line(LoadState(value: Data("1".utf8), origin: origin)).contains(#""origin":"\#(name)","#))
   }
 
   @Test(arguments: [(FetchStatus.idle, "idle"), (.fetching, "fetching"), (.paused, "paused")])
-  func `names what is being done`(status: FetchStatus, name: String) {
+  func `a state's line names what is being done`(status: FetchStatus, name: String) {
     #expect(line(LoadState(fetchStatus: status)).contains(#""fetchStatus":"\#(name)","#))
   }
 
@@ -45,7 +45,7 @@ import Testing
     (.timedOut, "timedOut", "timed out; try again, or give more time with --timeout"),
     (
       .notCached, "notCached",
-      "not cached: the store has nothing for this request; choose a --policy that asks the server"
+      "not cached: the store has nothing for this request; choose a --policy that contacts the server"
     ),
     (.invalidResource("why"), "invalidResource", "why"),
     (
@@ -58,11 +58,11 @@ import Testing
     ),
     (.persistence(CocoaError(.fileWriteOutOfSpace)), "persistence", "the store failed: NSCocoaErrorDomain 640"),
   ])
-  func `names the error, and tells it in words`(error: ReactorError, kind: String, message: String) {
+  func `a state's line names the error, and tells it in words`(error: ReactorError, kind: String, message: String) {
     #expect(line(LoadState(error: error)).contains(#""error":{"kind":"\#(kind)","message":"\#(message)"},"#))
   }
 
-  @Test func `has the server's status, and not what it said`() {
+  @Test func `a state's line has the server's status, and not what it said`() {
     let state = LoadState<Data>(error: .server(HTTPResponse(status: .notFound), body: Data("gone".utf8)))
     #expect(
       line(state).contains(
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: ["a \"quote\"", "a \\ b", "\"\u{301}", "a\nb\u{2028}c\u{1B}[31m\u{85}", "Grüße 👋", ""])
-  func `stays one line of JSON, whatever an error says`(text: String) throws {
+  func `a state's line stays one line of JSON, whatever an error says`(text: String) throws {
     let bytes = StateLine.bytes(LoadState(error: .invalidResource(text)))
     let value = try JSONValue(parsing: bytes)
     #expect(value["error.message"] == .string(TraceLine.oneLine(text)))
