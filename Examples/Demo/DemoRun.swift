@@ -1,7 +1,7 @@
 import Foundation
 import ReactorCore
 
-/// A run of the demo, with a server and a temporary directory of its own. It leaves nothing behind.
+/// A run of the demo, with a server and a its own temporary directory. It leaves nothing behind.
 enum DemoRun {
   /// Walks through all steps.
   ///
@@ -20,7 +20,7 @@ enum DemoRun {
     defer { server.stop() }
     let walk = try DemoWalk(server: server, directory: directory)
     let result = await Result { try await stays ? stay(walk) : walk.run() }
-    // A task of its own, since the current one may be cancelled.
+    // A separate task, since the current one may be cancelled.
     await Task { await walk.close() }.value
     try result.get()
   }

@@ -50,7 +50,7 @@ struct DemoWalk {
   /// The end of the output: the next things to read and to run. A test checks that they exist.
   static let next = """
     Read:  Examples/Demo/DemoWalk.swift, the code of these seven steps
-           Sources/ReactorCore/ReactorCore.docc/GettingStarted.md, to begin with a program of your own
+           Sources/ReactorCore/ReactorCore.docc/GettingStarted.md, to begin your own program
            Sources/ReactorCore/ReactorCore.docc/TestingYourApp.md, to test it without a server
     Run:   make demo STAY=1, the inspector of this layer in a browser
            make newsroom, a news reader with comments that are sent when the network is back

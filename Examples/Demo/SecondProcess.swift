@@ -1,7 +1,7 @@
 import Foundation
 import ReactorCore
 
-/// The third step of the demo: a process of its own that fetches the articles over the same store.
+/// The third step of the demo: a separate process that fetches the articles over the same store.
 enum SecondProcess {
   /// The first argument of the process. The URL of the news API and the store's directory follow.
   static let command = "fetch"
@@ -27,7 +27,7 @@ enum SecondProcess {
     }
     let arguments = [command, url.absoluteString, directory.path(percentEncoded: false)]
     return try await withCheckedThrowingContinuation { continuation in
-      // On a thread of its own, since it blocks.
+      // On a separate thread, since it blocks.
       Thread.detachNewThread { continuation.resume(with: Result { try run(program, arguments) }) }
     }
   }

@@ -12,7 +12,7 @@ final class Signals: Sendable {
   /// Waits for the end of `task`, which a signal cancels.
   func cancelling(_ task: Task<Void, any Error>) async -> Result<Void, any Error> {
     let sources = [SIGINT, SIGTERM].map { number in
-      // The default action is ignored, so that the source alone handles the signal.
+      // The default action is ignored, so that only the source handles the signal.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {

@@ -16,7 +16,7 @@ struct Measure: ParsableCommand {
   @Option(help: "Only the figures whose name contains this.") var figure: String?
   @Flag(help: "Print the names of the jobs.") var list = false
   @Flag(help: "Fewer rounds, for a first look.") var quick = false
-  @Option(help: "For a profiler: run the jobs alone, each for this many seconds.") var alone: Double?
+  @Option(help: "For a profiler: run only the jobs, each for this many seconds.") var alone: Double?
   @Flag(help: "Also measure how each cost grows.") var growth = false
   @Option(help: "Write all measurements to this file.") var json: String?
   @Option(help: "Draw growth.svg, and rivals.svg if they were measured, into this directory.") var svg: String?

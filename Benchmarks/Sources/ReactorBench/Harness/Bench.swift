@@ -5,8 +5,8 @@ typealias Work = (_ iterations: Int) async throws -> Void
 
 /// Measures a job beside its baseline, and collects the figures.
 ///
-/// A round is job, baseline, baseline, job; the next is the other way round. So what slows the
-/// machine down for a while slows both, and each round gives one ratio. A figure is the median of
+/// A round is job, baseline, baseline, job; the next is the other way round. So a temporary
+/// slowdown of the machine slows both, and each round gives one ratio. A figure is the median of
 /// the rounds.
 final class Bench {
   struct Settings {
@@ -15,7 +15,7 @@ final class Bench {
     /// The most time that the rounds of one figure may take.
     var budget: Duration = .seconds(3)
     var rounds = 9...151
-    /// Set for a profiler: the jobs alone run, each for so long, and nothing is compared.
+    /// Set for a profiler: only the jobs run, each for so long, and nothing is compared.
     var alone: Duration?
     /// Set where only figures whose name contains it are wanted.
     var figure: String?
@@ -83,7 +83,7 @@ final class Bench {
         target: target))
   }
 
-  /// A store of 100,000 records, made once: it takes a while.
+  /// A store of 100,000 records, created once, since that takes a while.
   func largeStore() async throws -> LargeStore {
     if let madeStore { return madeStore }
     let store = try await LargeStore(100_000)
@@ -135,7 +135,7 @@ final class Bench {
   }
 }
 
-/// A job did not do what it is measured for.
+/// A job did not do its work.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
 }

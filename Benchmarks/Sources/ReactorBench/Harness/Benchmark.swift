@@ -1,4 +1,4 @@
-/// One job of the table, in a file of its own.
+/// One job of the table, in its own file.
 protocol Benchmark: SendableMetatype {
   /// As in `--filter`.
   static var name: String { get }

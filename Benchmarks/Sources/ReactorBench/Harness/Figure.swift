@@ -1,4 +1,4 @@
-/// One line of the table: what a job costs, beside its baseline, in one run.
+/// One line of the table: the cost of a job, compared with its baseline, in one run.
 struct Figure: Codable, Sendable {
   enum Unit: String, Codable, Sendable {
     case nanoseconds = "ns"
@@ -11,7 +11,7 @@ struct Figure: Codable, Sendable {
     var high: Double
   }
 
-  /// The benchmark's name, and what was measured.
+  /// The benchmark's name, and the measured operation.
   var benchmark: String
   var name: String
   /// The limit: who does the same work by hand.
@@ -25,7 +25,7 @@ struct Figure: Codable, Sendable {
   var ratio: Double
   var spread: Spread
   var difference: Double
-  /// For one operation, counted in a run of their own; `nil` where they cannot be counted.
+  /// For one operation, counted in a separate run; `nil` where they cannot be counted.
   var allocations: Double?
   var baselineAllocations: Double?
   var rounds: Int

@@ -19,7 +19,7 @@ struct Curve: Codable, Sendable {
   var expected: Double
   /// Of the line through the points on logarithmic axes: 0 is flat, 1 is in proportion.
   var exponent: Double
-  /// The same between the two largest sizes, where what is always there counts least.
+  /// The same between the two largest sizes, where constant costs count least.
   var lastExponent: Double
 
   /// The tolerance is for data that no longer fits a processor's cache. A fault of design costs far

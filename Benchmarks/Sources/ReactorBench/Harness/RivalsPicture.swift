@@ -9,7 +9,7 @@ struct RivalsPicture {
   /// The bars' area, with room for a figure beside the longest.
   private static let plot = (left: 8.0, right: 640.0)
 
-  /// - Parameter figures: all of a run; those of ``Rivals`` are drawn.
+  /// - Parameter figures: all of a run; the figures of ``Rivals`` are drawn.
   init(_ figures: [Figure], on machine: Machine) {
     self.figures = figures.filter { $0.benchmark == Rivals.name }
     self.machine = machine

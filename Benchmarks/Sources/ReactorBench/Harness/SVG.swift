@@ -1,7 +1,7 @@
 /// The parts of a picture that is readable on light and on dark pages.
 enum SVG {
   /// - Parameters:
-  ///   - label: says what is drawn to those who do not see it.
+  ///   - label: describes the picture to readers who do not see it.
   ///   - style: the rules beside those of the texts.
   static func document(
     width: Double, height: Double, label: String, style: String, darkStyle: String, _ elements: [String]

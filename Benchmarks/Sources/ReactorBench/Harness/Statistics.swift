@@ -3,7 +3,7 @@ import Foundation
 extension [Double] {
   var median: Double { quantile(0.5) }
 
-  /// Between two values where it falls between them; not a number for none.
+  /// Interpolated if it falls between two values; not a number for an empty array.
   func quantile(_ part: Double) -> Double {
     let sorted = sorted()
     guard let last = sorted.indices.last else { return .nan }

@@ -2,8 +2,8 @@ import Foundation
 
 /// The clock or counter that measures a turn.
 enum Stopwatch: String, Codable, Sendable {
-  /// The time that this process, all threads together, had a processor. For what never waits: where
-  /// others use the machine too, it is what would have elapsed without them.
+  /// The time that this process, all threads together, had a processor. For jobs that never wait:
+  /// on a busy machine, this is the time that would have elapsed without other programs.
   case processor
   /// For what waits, or is done by several at once.
   case elapsed

@@ -1,6 +1,6 @@
 import ReactorCore
 
-/// The cost of `cached(_:)`, which is synchronous: a look at memory without a judgement of
+/// The cost of `cached(_:)`, which is synchronous: a look-up in memory without a check of
 /// freshness.
 ///
 /// The limit is the same locked dictionary as for `fetch`.

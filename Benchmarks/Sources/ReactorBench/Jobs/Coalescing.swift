@@ -1,7 +1,7 @@
 import ReactorCore
 
 /// The cost of a thousand callers that want the same resource at the same time: one request, and
-/// the time beyond that of one caller.
+/// the time beyond one caller's.
 ///
 /// The first limit is one fetch from a server that takes 20 ms, as servers that are elsewhere do.
 /// The second shows what a thousand tasks cost by themselves: one task sends the request, and all
@@ -40,7 +40,7 @@ enum Coalescing: Benchmark {
     }
   }
 
-  /// Each time of a resource that nobody has asked for before.
+  /// Each time of a resource that was never requested before.
   private static func fetching(_ client: Client, callers: Int) -> Work {
     { count in
       let before = client.server.requestCount

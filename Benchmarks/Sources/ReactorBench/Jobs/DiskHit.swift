@@ -69,7 +69,7 @@ final class Disk {
   let articles: StoredArticles
   let files: FilePersistence
   let sqlite: SQLitePersistence
-  /// Files that hold what a record's file does.
+  /// Files with the same contents as a record's file.
   let paths: [String]
   let raw: RawSQLite
 

@@ -3,10 +3,10 @@ import Synchronization
 
 /// The cost of events, without a listener and with a closure that listens.
 ///
-/// There is no build without events to compare with. Where nobody listens, an event is one look at
-/// an atomic flag; so the first figure is a memory hit with one more look of that kind, beside the
-/// hit as it is: what is added is what would be saved. The second figure is the difference between
-/// hits, of one event each, with a listener and without.
+/// There is no build without events to compare with. Without a listener, an event costs one read of
+/// an atomic flag. So the first figure compares a memory hit with one more such read to a plain
+/// hit: the difference is what a build without events would save. The second figure is the
+/// difference between hits, of one event each, with a listener and without.
 enum Events: Benchmark {
   static let name = "events"
   static let question = "events with no listener, and with one closure"
@@ -31,7 +31,7 @@ enum Events: Benchmark {
     }
     let token = listened.observeEvents { _ in heard.add(1, ordering: .relaxed) }
     try await bench.compare(
-      "memory hit and its event, one closure", to: "memory hit, nobody listens", target: .nanosecondsMore(100)
+      "memory hit and its event, one closure", to: "memory hit without a listener", target: .nanosecondsMore(100)
     ) { count in
       let before = heard.load(ordering: .relaxed)
       for index in 0..<count { blackHole(try await listened.fetch(others.resources[index % 1_000])) }

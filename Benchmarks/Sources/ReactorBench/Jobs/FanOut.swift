@@ -4,9 +4,9 @@ import Synchronization
 /// The cost of a change for each of its observers, from a local write until every stream's task has
 /// seen the new value.
 ///
-/// The limit calls closures, on the spot: no task, no order, nobody who may be slow. A second limit
-/// does what streams do by hand: an array of `AsyncStream`s that keep the newest value, each with
-/// its task.
+/// The limit calls closures, on the spot: no task, no order, no slow reader. A second limit does
+/// what streams do by hand: an array of `AsyncStream`s that keep the newest value, each with its
+/// task.
 enum FanOut: Benchmark {
   static let name = "fan-out"
   static let question = "one change, seen by 1, 100 and 10,000 streams"

@@ -35,7 +35,7 @@ enum FleetHit: Benchmark {
     await connection.close()
   }
 
-  /// A layer of a fleet beside one that is alone.
+  /// A layer of a fleet beside a layer without one.
   private static func measureMemory(_ bench: Bench) async throws {
     let articles = try StoredArticles(1_000)
     // A resource remembers its place in the memory of one layer: each layer has its own.

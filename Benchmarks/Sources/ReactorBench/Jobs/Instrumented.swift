@@ -47,7 +47,7 @@ enum Instrumented: Benchmark {
   }
 }
 
-/// A tracer whose spans nobody gets. It is no `NoOpTracer`, with which no spans are made.
+/// A tracer that discards its spans. With `NoOpTracer`, no spans would be made.
 private struct DiscardingTracer: Tracer {
   typealias Span = NoOpTracer.NoOpSpan
 

@@ -8,7 +8,7 @@ import ReactorSQLite
 /// The bytes in use while one scrolls through 10,000 items, 20 on a page, in a list that holds five
 /// pages.
 ///
-/// Every page is on disk, and memory keeps ten that nobody looks at. The limit is the same list
+/// Every page is on disk, and memory keeps ten that are not observed. The limit is the same list
 /// after its first 100 pages, when SQLite's cache is full. What grows is the way back: the address
 /// of each page that was dropped, less than a kilobyte each.
 enum ListMemory: Benchmark {

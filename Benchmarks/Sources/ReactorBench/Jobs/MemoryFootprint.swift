@@ -5,7 +5,7 @@ import ReactorCore
 /// connections, and for each model its key, its freshness and its place.
 ///
 /// The limit is an array of the same models, parsed by the same parser. Resources are the program's
-/// own, and are made before. Two figures more tell the parts: the same without a store, and with a
+/// own, and are made before. Two more figures show the parts: the same without a store, and with a
 /// flow of one closure, whose models come with no response.
 enum MemoryFootprint: Benchmark {
   static let name = "memory"
@@ -38,7 +38,7 @@ enum MemoryFootprint: Benchmark {
   ) async throws {
     let count = 10_000
     var (values, limits) = ([Double](), [Double]())
-    // All stay until the last round is over: what one lets go of would count as another's.
+    // All stay until the last round is over: memory that one releases would count as another's.
     var reactors: [Reactor<[Article]>] = []
     for _ in 0..<5 {
       let (reactor, bytes) = try await live((0..<count).map { Resource("articles/\($0)") }, make)
@@ -50,7 +50,7 @@ enum MemoryFootprint: Benchmark {
     let ratios = zip(values, limits).map { $0 / $1 }
     bench.add(
       Figure(
-        benchmark: name, name: figure, baselineName: "the models alone", unit: .bytes, clock: .elapsed,
+        benchmark: name, name: figure, baselineName: "only the models", unit: .bytes, clock: .elapsed,
         value: values.median, baseline: limits.median, ratio: ratios.median,
         spread: Figure.Spread(low: ratios.quantile(0.25), high: ratios.quantile(0.75)),
         difference: values.median - limits.median, rounds: ratios.count, target: target))

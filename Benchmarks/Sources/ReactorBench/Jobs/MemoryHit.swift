@@ -23,8 +23,8 @@ enum MemoryHit: Benchmark {
       let articles = try StoredArticles($0)
       return fetching(articles.resources, try await filledReactor(articles))
     }
-    // Twice as many resources as the memory takes, in turn: each is gone when it is asked for
-    // again.
+    // Twice as many resources as the memory holds, in turn, so that each is gone when it is
+    // requested again.
     try await growth.curve("fetch into a full memory", of: "models", sizes: [100, 1_000, 10_000]) { size in
       var configuration = ReactorConfiguration()
       configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: size)

@@ -23,7 +23,7 @@ enum NetworkFetch: Benchmark {
       for _ in 0..<count { blackHole(try await client.fetchBare(requests[0])) }
     }
     try await bench.compare(
-      "network fetch, 1 KB, one at a time", to: "the same, in a task of its own", target: nil
+      "network fetch, 1 KB, one at a time", to: "the same, in a separate task", target: nil
     ) { count in
       for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork(resources[0])) }
     } limit: { count in

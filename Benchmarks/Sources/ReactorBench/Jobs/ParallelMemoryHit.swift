@@ -4,7 +4,7 @@ import Synchronization
 /// The cost of a memory hit while others read too: eight tasks on two processors, on one reactor,
 /// whose memory has one lock.
 ///
-/// The limit is eight dictionaries, each with a lock of its own, so that readers seldom meet.
+/// The limit is eight dictionaries, each with its own lock, so that readers seldom meet.
 enum ParallelMemoryHit: Benchmark {
   static let name = "parallel-memory-hit"
   static let question = "fetch of models that are in memory, by eight tasks on two processors"

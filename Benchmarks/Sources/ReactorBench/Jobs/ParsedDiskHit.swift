@@ -5,8 +5,8 @@ import ReactorCore
 ///
 /// The limits read the same bytes and run the same parser on them. `fetch` also makes the key,
 /// begins a flight that other callers could join, checks the record, judges its freshness and puts
-/// the model into memory. What 1 KB costs is stated, too, beside the same limit in a task of its
-/// own, which is how a caller that is cancelled leaves at once.
+/// the model into memory. The cost of 1 KB is stated, too, beside the same limit in a separate
+/// task, which lets a cancelled caller leave at once.
 enum ParsedDiskHit: Benchmark {
   static let name = "parsed-disk-hit"
   static let question = "fetch of a model that is on disk, 1 KB and 50 KB, file and SQLite"
@@ -37,7 +37,7 @@ enum ParsedDiskHit: Benchmark {
       }
       guard size == .small else { continue }
       try await bench.compare(
-        "disk hit with parsing, \(size.rawValue), file", to: "the same, in a task of its own", target: nil,
+        "disk hit with parsing, \(size.rawValue), file", to: "the same, in a separate task", target: nil,
         job: fetching(disk.articles, from: disk.files)
       ) { count in
         for index in 0..<count {
@@ -61,7 +61,7 @@ enum ParsedDiskHit: Benchmark {
         try await work(count)
       }
     }
-    // One layer that forgets each model before it is asked for again: what a server does, for days.
+    // One layer that evicts each model before it is requested again, as a server does for days.
     try await growth.curve("disk hit with parsing, one layer", of: "disk hits before", sizes: [100, 1_000, 20_000]) {
       size in
       let articles = try StoredArticles(20)

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The cost of a revalidation: a request with the stored validator, and an answer without a body.
 ///
-/// The limit is the same request sent by hand. The model has 50 KB: were it parsed again, that
-/// alone would cost more than the request.
+/// The limit is the same request sent by hand. The model has 50 KB: parsing it again would cost
+/// more than the request.
 enum Revalidation: Benchmark {
   static let name = "revalidation"
   static let question = "a 304 for a model of 50 KB"
@@ -31,7 +31,7 @@ enum Revalidation: Benchmark {
       for _ in 0..<count { try await askBare(client, request) }
     }
     try await bench.compare(
-      "revalidation, 304, 50 KB", to: "the same, in a task of its own", target: nil
+      "revalidation, 304, 50 KB", to: "the same, in a separate task", target: nil
     ) { count in
       for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork(resource)) }
     } limit: { count in

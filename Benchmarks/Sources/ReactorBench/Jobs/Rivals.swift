@@ -6,7 +6,7 @@ import ReactorSQLite
 /// Reactor beside the libraries that its users would take otherwise.
 ///
 /// GRDB is itself. Of Nuke, ReactiveSwift, TanStack Query and ReSwift, the published shape was
-/// written anew, since none of them can be resolved here. A shape has the structures and the steps
+/// written again, since none of them can be resolved here. A shape has the structures and the steps
 /// of what is measured and nothing else of its library, so it is faster than the library, if
 /// anything.
 enum Rivals: Benchmark {

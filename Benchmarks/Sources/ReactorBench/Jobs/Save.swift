@@ -7,7 +7,7 @@ import ReactorSQLite
 ///
 /// The limit is SQLite in WAL mode with a statement that was prepared once, alone and with fifty in
 /// a transaction. It has one table and one index; the library's table has an index by URL and one
-/// by use, a count that is always right, and overwrites what it deletes. A second limit has those
+/// by use, a count that is always right, and overwrites deleted bytes. A second limit has those
 /// too, and shows what is SQLite's part.
 enum Save: Benchmark {
   static let name = "save"
@@ -142,8 +142,8 @@ extension Disk {
   }
 }
 
-/// Raw SQLite with a table like the library's: two indices more, triggers that count, and what is
-/// deleted is overwritten.
+/// Raw SQLite with a table like the library's: two indices more, counting triggers, and overwritten
+/// deletions.
 private final class SameTable {
   private let raw: RawSQLite
   private let saving: RawSQLite.Statement

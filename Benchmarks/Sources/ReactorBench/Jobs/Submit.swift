@@ -62,7 +62,7 @@ enum Submit: Benchmark {
         blackHole(list.withLock(\.self))
       }
     }
-    // The difference is what the library does with an entry: its bytes are checked, its mutation is
+    // The difference is the library's work on an entry: its bytes are checked, its mutation is
     // decoded, and its drafts are shown.
     try await bench.compare(
       "10,000 entries read at start", to: "a plain read of the same rows", target: nil, job: starting
@@ -114,7 +114,7 @@ private struct Outboxes: Sendable {
     for number in 0..<size { try await layer.submit(AddNumber(number: number)) }
   }
 
-  /// Submits, and begins anew before an outbox is full.
+  /// Submits, and begins again before an outbox is full.
   var submitting: Work {
     { iterations in
       for _ in 0..<iterations {

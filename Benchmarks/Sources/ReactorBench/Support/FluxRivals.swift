@@ -14,8 +14,8 @@
   var count = 0
 }
 
-/// The shape of ReSwift: one reducer over the whole state, which is compared with no-one's and told
-/// to every subscriber; an action is found by its type.
+/// The shape of ReSwift: one reducer over the whole state, which is passed to every subscriber
+/// without a comparison; an action is found by its type.
 @MainActor final class ReSwiftShaped {
   protocol Action {}
   struct Add: Action {

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 that has its answers ready: a thread per connection, and no
-/// allocation per request, so that what is counted is the client's. ReactorTesting's `MockServer`
-/// parses and records each request, in the process that is measured.
+/// allocation per request, so that only the client's allocations count. ReactorTesting's
+/// `MockServer` parses and records each request, in the process that is measured.
 final class LocalServer: Sendable {
   struct Failure: Error {
     let code: Int32
@@ -19,7 +19,7 @@ final class LocalServer: Sendable {
   private let requests = Atomic(0)
 
   /// - Parameters:
-  ///   - hasValidator: whether it sends an `ETag`, and answers 304 to whoever sends one back.
+  ///   - hasValidator: whether it sends an `ETag`, and answers 304 to a request with that tag.
   ///   - delay: in microseconds.
   init(_ body: Data, hasValidator: Bool = false, delay: UInt32 = 0) throws {
     self.delay = delay

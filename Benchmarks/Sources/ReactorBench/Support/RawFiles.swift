@@ -1,6 +1,6 @@
 import Foundation
 
-/// One file for each key: the limit for whoever keeps bytes in files.
+/// One file for each key: the limit for code that keeps bytes in files.
 enum RawFiles {
   struct Failure: Error {
     let code: Int32
@@ -19,7 +19,7 @@ enum RawFiles {
     return data
   }
 
-  /// A file of its own, renamed over the old one: a reader sees the one or the other.
+  /// A new file, renamed over the old one: a reader sees the one or the other.
   static func save(_ data: Data, to path: String) throws {
     let temporary = path + ".new"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

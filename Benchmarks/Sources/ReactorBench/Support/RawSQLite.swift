@@ -2,8 +2,8 @@ import Foundation
 import GRDBSQLite
 import ReactorCore
 
-/// SQLite as its C interface has it, with its statements prepared once: the limit for whoever keeps
-/// bytes by key in it.
+/// SQLite as its C interface has it, with its statements prepared once: the limit for code that
+/// keeps bytes by key in it.
 final class RawSQLite {
   struct Failure: Error {
     let code: Int32
@@ -66,7 +66,7 @@ final class RawSQLite {
 }
 
 extension RawSQLite {
-  /// Closed once nobody has a statement of it.
+  /// Closed once no statement of it is left.
   fileprivate final class Connection {
     let handle: OpaquePointer
 
@@ -127,7 +127,7 @@ extension RawSQLite {
       guard code == SQLITE_DONE else { throw Failure(code: code) }
     }
 
-    /// The first row; `nil` where there is none.
+    /// The first row; `nil` if there is no row.
     func first<Value>(_ body: (Statement) -> Value) throws -> Value? {
       defer { sqlite3_reset(handle) }
       let code = sqlite3_step(handle)

@@ -7,7 +7,7 @@ final class RedisProcess {
   private let process = Process()
   private let directory: TemporaryDirectory
 
-  /// Returns `nil` where it is not installed.
+  /// Returns `nil` if it is not installed.
   init?() throws {
     guard let path = Self.path(of: "redis-server") else { return nil }
     directory = try TemporaryDirectory()

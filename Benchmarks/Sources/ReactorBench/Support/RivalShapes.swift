@@ -1,8 +1,8 @@
 import Foundation
 
 // The shapes in which three libraries have published how they read and notify. None of them can be
-// resolved here, so each is written anew with the same structures and the same steps, and without
-// what the measured call does not touch.
+// resolved here, so each is written again with the same structures and the same steps, and without
+// code that the measured call does not run.
 
 /// The shape of Nuke's memory cache: a lock, a dictionary of nodes, and a list in the order of use
 /// in which a hit moves to the end.
@@ -124,7 +124,7 @@ final class ReactiveSwiftShaped<Value> {
 }
 
 /// The shape of TanStack Query: queries by the JSON of their key, with a state that each action
-/// replaces, and observers that are told in a microtask after the change. JavaScript has one
+/// replaces, and observers that are notified in a microtask after the change. JavaScript has one
 /// thread, which is the main actor here.
 @MainActor final class TanStackShaped {
   enum KeyPart: Sendable {
@@ -187,7 +187,7 @@ final class ReactiveSwiftShaped<Value> {
 
   func set(_ data: some Sendable, for key: [KeyPart]) { set(data, in: build(key)) }
 
-  /// Replaces the state, and tells the observers once the caller has returned.
+  /// Replaces the state, and notifies the observers once the caller has returned.
   private func set(_ data: some Sendable, in query: Query) {
     var state = query.state
     state.data = data

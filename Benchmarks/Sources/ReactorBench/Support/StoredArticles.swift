@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// Resources of a server, with what it has sent for them.
+/// Resources of a server, with its responses.
 struct StoredArticles: Sendable {
   static let server = "https://api.example.com"
   static let baseURL = URL(string: server) ?? URL(filePath: "/")
@@ -60,7 +60,7 @@ struct InstantTransport: Transport {
   }
 }
 
-/// Nobody is to ask it.
+/// It must never be called.
 struct NoTransport: Transport {
   func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory on disk that goes with this object.
+/// A directory on disk that is deleted with this object.
 final class TemporaryDirectory: Sendable {
   let url: URL
 

@@ -37,7 +37,7 @@ public struct ShopRequest: Sendable {
   var tag: String?
 
   /// - Parameters:
-  ///   - id: that of the path.
+  ///   - id: the id in the path.
   ///   - authorization: the field of this name.
   ///   - tag: the field `If-None-Match`.
   public init(id: Int? = nil, authorization: String? = nil, tag: String? = nil) {
@@ -83,7 +83,7 @@ public final class ShopDials: Sendable {
 
   public init() {}
 
-  /// The requests so far, but for those to the dials themselves.
+  /// The requests so far, except requests to the dials themselves.
   public var requests: Int { state.withLock(\.requests) }
 
   /// Makes the answers slow, for `delay` milliseconds, or turns them into 503.

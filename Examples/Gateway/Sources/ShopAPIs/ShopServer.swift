@@ -5,7 +5,7 @@ public import Logging
 import NIOCore
 public import ServiceLifecycle
 
-/// One of the three APIs of a shop, on this machine alone.
+/// One of the three APIs of a shop, reachable only from this machine.
 ///
 /// - ``ShopAPI/catalogue``: `GET /products/{id}`, for everybody; fresh for a minute.
 /// - ``ShopAPI/stock``: `GET /stock/{id}`, for everybody; fresh for two seconds.

@@ -4,8 +4,8 @@ import NIOCore
 import ReactorInspector
 import ServiceLifecycle
 
-/// The paths for operators, on a port of this machine alone: metrics, and the inspector if there is
-/// a password for it.
+/// The paths for operators, on a port that only this machine can reach: metrics, and the inspector
+/// if a password is set.
 struct AdminRoutes: Sendable {
   let metrics: PrometheusText
   let inspector: Inspector?

@@ -5,7 +5,7 @@ import NIOCore
 import ReactorCore
 import Synchronization
 
-/// The state that a load balancer asks for. A gateway that shuts down is not ready.
+/// The state for the health checks of a load balancer. A gateway that shuts down is not ready.
 final class Readiness: Sendable {
   private let state = Mutex(true)
 
@@ -74,7 +74,7 @@ struct ClientRoutes: Sendable {
     return encoder
   }()
 
-  /// Returns the bearer token; `nil` where nobody is signed in.
+  /// Returns the bearer token; `nil` without a signed-in user.
   private func token(_ request: Request) throws -> String? {
     guard let field = request.headers[.authorization] else { return nil }
     let token = field.dropFirst("Bearer ".count)

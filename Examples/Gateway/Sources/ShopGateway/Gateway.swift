@@ -14,8 +14,8 @@ public import ServiceLifecycle
 
 /// A backend for frontends: it joins three APIs into one answer, with a cache in front of each.
 ///
-/// It is a group of services: the two servers, the fleet, the reports of numbers, and last the one
-/// that holds the end back. ServiceLifecycle ends them in the opposite order.
+/// It is a group of services: the two servers, the fleet, the reports of numbers, and last the
+/// service that delays the shutdown. ServiceLifecycle ends them in the opposite order.
 public struct Gateway: Service {
   private let settings: GatewaySettings
   private let logger: Logger
@@ -30,7 +30,7 @@ public struct Gateway: Service {
   /// - Parameters:
   ///   - metrics: the factory of all metrics, whose text is at `/metrics`.
   ///   - now: the time of the caches.
-  ///   - sleep: waits between SIGTERM and the end. A test has a wait of its own.
+  ///   - sleep: waits between SIGTERM and the end. A test passes its own.
   ///   - onRunning: is called once for each port, when the server listens at it.
   public init(
     _ settings: GatewaySettings, metrics: PrometheusText, logger: Logger,
@@ -112,7 +112,7 @@ public struct Gateway: Service {
   }
 }
 
-/// Work that goes on until the shutdown.
+/// Work that continues until the shutdown.
 private struct Running: Service {
   let body: @Sendable () async throws -> Void
 
@@ -123,7 +123,7 @@ private struct Running: Service {
   }
 }
 
-/// Tells the load balancer first, and lets the servers go on until it has heard.
+/// Fails the health check first, and keeps the servers running until the load balancer has noticed.
 private struct Drain: Service {
   let readiness: Readiness
   let delay: Duration

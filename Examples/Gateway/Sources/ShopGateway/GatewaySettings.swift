@@ -8,10 +8,10 @@ public import ReactorValkey
 /// | --- | --- | --- |
 /// | `CATALOGUE_URL`, `STOCK_URL`, `ACCOUNT_URL` | the upstream APIs | none, required |
 /// | `HTTP_HOST`, `HTTP_PORT` | the address for clients; port 0 is a free one | `127.0.0.1`, `8080` |
-/// | `ADMIN_PORT` | the port for metrics and the inspector, on this machine alone | `9090` |
+/// | `ADMIN_PORT` | the port for metrics and the inspector, on this machine only | `9090` |
 /// | `INSPECTOR_PASSWORD` | at least 16 characters; without it, there is no inspector | none |
 /// | `FLEET` | `redis://…` of the store that several gateways share | none |
-/// | `STORE` | a directory for the responses that everybody may see | memory alone |
+/// | `STORE` | a directory for the responses that everyone may see | only memory |
 /// | `CONNECTIONS_MAX` | open connections of clients; further ones wait | `1024` |
 /// | `USERS_MAX` | users whose data is in memory | `1000` |
 /// | `SHUTDOWN_DELAY` | seconds between SIGTERM and the end, with `/health/ready` failing | `0` |
@@ -33,7 +33,7 @@ public struct GatewaySettings: Sendable {
 
   /// Reads the settings.
   ///
-  /// - Throws: ``SettingError`` for the first one that is missing or cannot be used.
+  /// - Throws: ``SettingError`` for the first setting that is missing or invalid.
   public init(_ reader: ConfigReader) throws(SettingError) {
     let variables = Variables(reader: reader)
     catalogue = try variables.url("catalogue.url")

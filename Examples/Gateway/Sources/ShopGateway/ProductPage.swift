@@ -7,7 +7,7 @@ struct ProductPage: Codable, Sendable, Hashable {
   var product: Product
   /// `nil`: not known now.
   var stock: Stock?
-  /// `nil`: nobody is signed in, or not known now.
+  /// `nil` if no user is signed in, or the account is not known now.
   var account: Account?
   /// The names of the parts that are not known now.
   var missing: [String] = []
@@ -53,7 +53,7 @@ struct Part<Model: Sendable>: Sendable {
 extension Shop {
   /// Joins the parts of a page. Only the product is needed; the page says which others are missing.
   ///
-  /// - Parameter token: the user's; `nil` for nobody's.
+  /// - Parameter token: the user's; `nil` without a user.
   func page(of id: Int, for token: String?) async -> (page: Result<ProductPage, ReactorError>, cacheStatus: String) {
     async let product = Part("catalogue", products, Self.resource("products/\(id)"))
     async let stock = Part("stock", stocks, Self.resource("stock/\(id)"))

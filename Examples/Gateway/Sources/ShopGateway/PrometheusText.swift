@@ -3,8 +3,7 @@ import Synchronization
 
 /// Metrics for a Prometheus server that reads them as text (exposition format 0.0.4).
 ///
-/// It is no more than this example needs. A service of your own has swift-prometheus or swift-otel
-/// in its place.
+/// It does only what this example needs. Your own service would use swift-prometheus or swift-otel.
 public final class PrometheusText: MetricsFactory {
   private struct Name: Hashable, Comparable {
     var label: String
@@ -88,7 +87,7 @@ private final class Series: CounterHandler, FloatingPointCounterHandler, MeterHa
     var buckets = [Int](repeating: 0, count: Series.bounds.count)
   }
 
-  /// Those that OpenTelemetry advises for durations of HTTP requests, in seconds.
+  /// The bounds that OpenTelemetry advises for durations of HTTP requests, in seconds.
   static let bounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
   let kind: Kind

@@ -23,8 +23,8 @@ struct Account: Codable, Sendable, Hashable {
   var discountPercent: Int
 }
 
-/// The upstream APIs as the gateway sees them: a layer for what everybody may see of each, and one
-/// for each user.
+/// The upstream APIs as the gateway sees them: a layer for the public responses of each, and a
+/// layer for each user.
 public final class Shop: Sendable {
   public let catalogue: ModelLayer
   public let stock: ModelLayer
@@ -35,13 +35,13 @@ public final class Shop: Sendable {
   /// - Parameters:
   ///   - transport: the one of all layers.
   ///   - now: the time of the caches.
-  ///   - instrument: returns that of a layer, by its name.
+  ///   - instrument: returns the instrument of a layer, by its name.
   /// - Throws: an error of the store.
   public init(
     _ settings: GatewaySettings, transport: any Transport, fleet: Fleet? = nil,
     now: @escaping @Sendable () -> Date = { Date() }, instrument: (String) -> (any LayerInstrument)? = { _ in nil }
   ) throws {
-    // One file for all layers that have what everybody may see.
+    // One file for all layers with public responses.
     let persistence = try settings.store.map { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       return try SQLitePersistence(path: directory.appending(path: "shop.sqlite").path)
@@ -66,7 +66,7 @@ public final class Shop: Sendable {
     configuration.instrument = instrument("account")
     let account = settings.account
     users = Users(limit: settings.maximumUsers) { [configuration] token, number in
-      // In memory alone, and with no scope that another user could have.
+      // Only in memory, and with no scope that another user could have.
       let backend = Backend(
         baseURL: account, transport: transport, authentication: BearerToken(token, origins: [account]),
         reachability: .always)
@@ -74,8 +74,8 @@ public final class Shop: Sendable {
     }
   }
 
-  /// A client waits for each answer: what is slow has its stale fallback after 200 ms, and what has
-  /// none fails after a second.
+  /// A client waits for each answer, so a slow response gets its stale fallback after 200 ms, and
+  /// without one the request fails after a second.
   private static var configuration: ReactorConfiguration {
     var configuration = ReactorConfiguration()
     configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 10_000, bytes: 64 << 20)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The layers of the users that were seen last, by their tokens.
 ///
-/// The account API checks the tokens. One that it refuses has an empty layer here, until newer ones
-/// take its place.
+/// The account API checks the tokens. A token that it refuses has an empty layer here, until newer
+/// ones replace it.
 final class Users: Sendable {
   struct User: Sendable {
     let layer: ModelLayer
@@ -22,7 +22,7 @@ final class Users: Sendable {
   private let make: @Sendable (_ token: String, _ number: Int) -> ModelLayer
 
   /// - Parameters:
-  ///   - limit: the number of users; those that were not seen for the longest time are forgotten.
+  ///   - limit: the number of users; the least recently seen users are forgotten.
   ///   - make: returns the layer of a token. Layers are numbered from 1.
   init(limit: Int, _ make: @escaping @Sendable (_ token: String, _ number: Int) -> ModelLayer) {
     self.limit = limit
@@ -48,7 +48,7 @@ final class Users: Sendable {
       // Of two requests that come together, the first one's.
       if let known = state.users[token] { return known.user }
       state.users[token] = (user, state.uses)
-      // Many at once, since each search looks at all.
+      // Removes many at once, since each search examines all.
       if state.users.count > limit {
         let oldest = state.users.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(max(1, limit / 10))
         for (token, _) in oldest { state.users[token] = nil }

@@ -10,7 +10,7 @@ import Testing
 @testable import ShopGateway
 
 @Suite("For operators", .timeLimit(.minutes(5))) struct OperationTests {
-  @Test func `metrics count what was asked and what was saved, and name nobody`() async throws {
+  @Test func `metrics count requests and saved requests, and name no user`() async throws {
     try await RunningGateway.use { gateway async throws in
       for _ in 0..<3 { #expect(try await gateway.page(42, "ada").status == 200) }
       let answer = try await gateway.ask(.get, "/metrics", admin: true)
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `the inspector is for those who know the password, and changes nothing`() async throws {
+  @Test func `the inspector needs the password, and changes nothing`() async throws {
     try await RunningGateway.use(["INSPECTOR_PASSWORD": "correct horse battery"]) { gateway async throws in
       #expect(try await gateway.ask(.get, "/inspector", admin: true).status == 401)
       let credentials = Data("ops:correct horse battery".utf8).base64EncodedString()
@@ -74,7 +74,7 @@ import Testing
     return Users(limit: limit) { _, number in ModelLayer(baseURL: url, scope: Scope("user \(number)")) }
   }
 
-  @Test func `have one layer each, and no scope in common`() throws {
+  @Test func `users of the gateway have one layer each, and no scope in common`() throws {
     let users = try users(10)
     let (ada, bob) = (users.user("ada").layer, users.user("bob").layer)
     #expect(ada === users.user("ada").layer && ada !== bob && ada.scope != bob.scope)
@@ -102,7 +102,7 @@ import Testing
     try GatewaySettings(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
   }
 
-  @Test func `have defaults for all but the APIs`() throws {
+  @Test func `settings of the gateway have defaults for all but the APIs`() throws {
     let settings = try settings(Self.required)
     #expect(settings.host == "127.0.0.1" && settings.port == 8080 && settings.adminPort == 9090)
     #expect(settings.inspectorPassword == nil && settings.fleet == nil && settings.store == nil)
@@ -123,7 +123,7 @@ import Testing
     #expect(error?.description == message)
   }
 
-  @Test func `with a fleet whose address is none are refused without its password`() {
+  @Test func `settings with an invalid fleet address are refused, and the error hides the password`() {
     let error = #expect(throws: SettingError.self) {
       try settings(Self.required.merging(["FLEET": "http://user:geheim@x"]) { $1 })
     }
@@ -132,7 +132,7 @@ import Testing
 }
 
 @Suite("Metrics as text") struct PrometheusTextTests {
-  @Test func `are in the order of their names, with their dimensions`() {
+  @Test func `metrics as text are in the order of their names, with their dimensions`() {
     let metrics = PrometheusText()
     metrics.makeCounter(label: "b.hits", dimensions: [("model", "A\"\\\nB")]).increment(by: 2)
     metrics.makeCounter(label: "b.hits", dimensions: [("model", "A\"\\\nB")]).increment(by: 3)
@@ -147,7 +147,7 @@ import Testing
         """)
   }
 
-  @Test func `have histograms whose buckets add up`() {
+  @Test func `metrics as text have histograms whose buckets add up`() {
     let metrics = PrometheusText()
     let recorder = metrics.makeRecorder(label: "d", dimensions: [("x", "y")], aggregate: true)
     for value in [0.001, 0.3, 0.3, 99] { recorder.record(value) }

@@ -10,7 +10,7 @@ import Testing
     try JSONDecoder().decode(ProductPage.self, from: Data(answer.text.utf8))
   }
 
-  @Test func `joins three APIs, and asks each of them once`() async throws {
+  @Test func `the page of a product joins three APIs, and asks each of them once`() async throws {
     try await RunningGateway.use { gateway async throws in
       let first = try await gateway.page(7, "ada")
       #expect(first.status == 200 && first.fields[.cacheControl] == "private, no-cache")
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `shows an account to its own user alone`() async throws {
+  @Test func `a page shows an account only to its user`() async throws {
     try await RunningGateway.use { gateway async throws in
       for user in ["ada", "bob", "ada"] { #expect(try page(await gateway.page(7, user)).account?.name == user) }
       let nobody = try await gateway.page(7)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `goes without the parts that are not known`() async throws {
+  @Test func `the page of a product goes without the parts that are not known`() async throws {
     try await RunningGateway.use { gateway async throws in
       gateway.shop[.stock]?.turn(isFailing: true)
       let answer = try await gateway.ask(.get, "/products/7", authorization: "Bearer stolen")
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `has its stale parts while their APIs fail`() async throws {
+  @Test func `the page of a product has its stale parts while their APIs fail`() async throws {
     try await RunningGateway.use { gateway async throws in
       let first = try await gateway.page(7, "ada")
       gateway.clock.advance(by: 120)
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `is a 502 without its product, and says nothing about the API`() async throws {
+  @Test func `the page of a product is a 502 without its product, and says nothing about the API`() async throws {
     try await RunningGateway.use { gateway async throws in
       gateway.shop[.catalogue]?.turn(isFailing: true)
       let answer = try await gateway.page(7)
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: ["/products/10001", "/products/0", "/products/x", "/products", "/product/1"])
-  func `is a 404 where there is no such product`(_ path: String) async throws {
+  func `the page of a product is a 404 where there is no such product`(_ path: String) async throws {
     try await RunningGateway.use { gateway async throws in
       let answer = try await gateway.ask(.get, path)
       #expect(answer.status == 404)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: ["Basic YTpi", "Bearer", "Bearer ", "Bearer " + String(repeating: "x", count: 1025)])
-  func `refuses what is no token`(_ field: String) async throws {
+  func `the page of a product refuses what is no token`(_ field: String) async throws {
     try await RunningGateway.use { gateway async throws in
       let answer = try await gateway.ask(.get, "/products/1", authorization: field)
       #expect(answer.status == 401 && gateway.shop[.account]?.requests == 0)

@@ -22,7 +22,7 @@ struct RunningGateway: Sendable {
   /// All are gone when it returns.
   ///
   /// - Parameters:
-  ///   - environment: that of the gateway, beside the addresses.
+  ///   - environment: the gateway's, in addition to the addresses.
   ///   - sleep: waits between the beginning of the shutdown and its end.
   static func use(
     _ environment: [String: String] = [:], sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },

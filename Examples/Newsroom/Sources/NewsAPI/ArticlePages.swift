@@ -2,7 +2,7 @@
 struct ArticlePage: Encodable, Sendable {
   static let size = 12
 
-  /// The text that was looked for, so that a client sees which query it has the answer to.
+  /// The searched text, so that a client sees which query the response answers.
   var query: String
   var articles: [ArticleSummary]
   var page: Int
@@ -19,11 +19,11 @@ struct ArticlePage: Encodable, Sendable {
   }
 }
 
-/// One page of the front page, by its cursor: the newest articles, or those before an article.
+/// One page of the front page, by its cursor: the newest articles, or the articles before another.
 ///
-/// The first page has 12 to 23 articles, and each later one has 12. A new article therefore
-/// changes the first page alone, eleven times out of twelve: the others have the same cursor, the
-/// same articles and the same validator.
+/// The first page has 12 to 23 articles, and each later one has 12. A new article therefore changes
+/// only the first page, eleven times out of twelve: the others have the same cursor, the same
+/// articles and the same validator.
 struct FrontPage: Sendable {
   static let size = 12
 

@@ -52,7 +52,7 @@ struct ArticleRoutes: Sendable {
     var page: Int?
   }
 
-  /// A page of what a search finds, with links to the pages beside it.
+  /// A page of search results, with links to the neighbouring pages.
   private func found(_ search: Search, _ request: Request) throws -> Response {
     let page = ArticlePage(newspaper.search(search.q).map(\.summary), of: search.q, number: search.page ?? 1)
     let text = search.q.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

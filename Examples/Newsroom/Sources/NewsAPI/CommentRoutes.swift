@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The comments of an article: everybody reads them, and who is signed in writes and deletes.
+/// The comments of an article: everyone reads them, and signed-in users write and delete.
 struct CommentRoutes: Sendable {
   let newspaper: Newspaper
   let archive: NewsArchive
@@ -56,9 +56,9 @@ struct CommentRoutes: Sendable {
     }
   }
 
-  /// Deletes a comment. One that is not there any more is deleted already.
+  /// Deletes a comment. Deleting a comment that does not exist succeeds.
   ///
-  /// - Throws: 403 if it is somebody else's.
+  /// - Throws: 403 if it is another caller's.
   private func delete(_ id: Int, of article: Int, by user: User) throws {
     try archive.change { state in
       guard let comment = state.comments[article]?.first(where: { $0.id == id }) else { return }

@@ -9,8 +9,7 @@ final class Dials: Sendable {
   struct Settings: Codable, Sendable, ResponseEncodable {
     /// Every request is answered with 503.
     var outage = false
-    /// Until an answer begins, and the same again until it has ended; in milliseconds, at most
-    /// 5,000.
+    /// The delay before an answer, and again before its end; in milliseconds, at most 5,000.
     var latency = 0
   }
 

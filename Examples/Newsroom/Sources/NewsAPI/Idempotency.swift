@@ -10,7 +10,7 @@ struct IdempotencyKey: Codable, Hashable, Sendable {
   var key: String
 }
 
-/// The answer to a request with a key, to be given again.
+/// The answer to a request with a key, for its repetitions.
 struct RememberedAnswer: Codable, Sendable {
   /// A day, as clients expect who say nothing else.
   static let lifetime: TimeInterval = 86_400

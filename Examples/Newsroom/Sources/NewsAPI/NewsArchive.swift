@@ -3,13 +3,13 @@ import Synchronization
 
 /// The state of the API, in memory and in a file.
 ///
-/// A change is in the file, whole, before it is answered. What belongs together is one change: a
-/// comment, and the answer to be given when the same request comes again.
+/// A change is in the file, whole, before it is answered. A comment and the remembered answer to
+/// its request are one change.
 final class NewsArchive: Sendable {
   private let file: URL?
   private let state: Mutex<NewsState>
 
-  /// - Parameter directory: the place of `news.json`; `nil` for memory alone.
+  /// - Parameter directory: the place of `news.json`; `nil` for only memory.
   /// - Throws: the error of a file that is there and cannot be read.
   init(directory: URL?) throws {
     file = directory?.appending(path: "news.json")

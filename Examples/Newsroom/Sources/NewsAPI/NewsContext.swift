@@ -9,7 +9,7 @@ struct NewsContext: RequestContext {
 
   init(source: ApplicationRequestContextSource) { coreContext = CoreRequestContextStorage(source: source) }
 
-  /// - Throws: 401 where nobody is signed in.
+  /// - Throws: 401 without a signed-in user.
   func requireUser() throws -> User {
     guard let user else { throw HTTPError(.unauthorized) }
     return user

@@ -30,14 +30,14 @@ struct Correction: Codable, Sendable {
 
 /// The editors' side of the paper: it publishes stories, and corrects them.
 struct NewsDesk: Sendable {
-  /// A correction as an editor sends it. What is `nil` or blank stays as it is.
+  /// A correction as an editor sends it. A member that is `nil` or blank stays unchanged.
   struct Change: Decodable, Sendable {
     var title: String?
     var standfirst: String?
     var note: String?
   }
 
-  /// A story as an editor sends it. What is `nil` or blank is taken from the drawer.
+  /// A story as an editor sends it. A member that is `nil` or blank is taken from the drawer.
   struct NewStory: Decodable, Sendable {
     var section: String?
     var title: String?

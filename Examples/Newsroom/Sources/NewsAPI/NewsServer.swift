@@ -4,13 +4,13 @@ public import Logging
 import NIOCore
 public import ServiceLifecycle
 
-/// The news API, on this machine alone.
+/// The news API, reachable only from this machine.
 ///
 /// - `GET /articles?before=`, `/articles/{id}`, `/authors/{id}`, `/search?q=&page=`, and
 ///   `QUERY /search` with a form: for everybody.
 ///   Lists have links to the pages beside them (RFC 8288).
-/// - `POST /session`, `POST /session/refresh`, `DELETE /session`: bearer tokens; one that has
-///   expired is answered with 401 everywhere.
+/// - `POST /session`, `POST /session/refresh`, `DELETE /session`: bearer tokens; an expired one
+///   gets 401 everywhere.
 /// - `GET` and `POST /articles/{id}/comments`, `DELETE /articles/{id}/comments/{id}`: everybody
 ///   reads, users write and delete their own. A client that repeats a `POST` sends an
 ///   `Idempotency-Key`.
@@ -34,7 +34,7 @@ public struct NewsServer: Service {
   ///   - sleep: waits for the latency, before an answer and within its body. By default the task
   ///     sleeps; tests inject their own wait.
   ///   - onRunning: is called once, when the server listens.
-  /// - Throws: the error of what is in the directory and cannot be read.
+  /// - Throws: the error of an unreadable file in the directory.
   public init(
     port: Int = 0, directory: URL? = nil, tokenLifetime: Duration = .seconds(60), logger: Logger,
     now: @escaping @Sendable () -> Date = { Date() },

@@ -28,7 +28,7 @@ struct NewsState: Codable, Sendable {
 }
 
 extension NewsState {
-  /// Remembers an answer, and forgets those that are older than a day.
+  /// Remembers an answer, and forgets answers older than a day.
   mutating func remember(_ answer: RememberedAnswer, under key: IdempotencyKey) {
     answers = answers.filter { answer.date.timeIntervalSince($0.value.date) < RememberedAnswer.lifetime }
     answers[key] = answer

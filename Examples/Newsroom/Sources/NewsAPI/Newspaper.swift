@@ -42,8 +42,8 @@ struct Author: Encodable, Sendable {
   var articles: [ArticleSummary]
 }
 
-/// The articles, newest first: those that the paper began with, each about an hour older than the
-/// one before, and those that the desk has published since. All are as corrected.
+/// The articles, newest first: the initial ones, each about an hour older than the one before, and
+/// the articles that the desk has published since. All have their corrections.
 struct Newspaper: Sendable {
   private let archive: NewsArchive
   private let first: [Article]
@@ -81,7 +81,7 @@ struct Newspaper: Sendable {
     }
   }
 
-  /// Those that hold each word of `text`, in any case. An empty text finds nothing.
+  /// The articles that contain each word of `text`, in any case. An empty text finds nothing.
   func search(_ text: String) -> [Article] {
     let words = text.split(separator: " ")
     guard !words.isEmpty else { return [] }

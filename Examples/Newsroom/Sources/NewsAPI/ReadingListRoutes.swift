@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// A change is answered with the new list and its place, so that a cache knows what is no longer
-/// good (RFC 9111 §4.4).
+/// A change is answered with the new list and its URL, so that a cache knows which response is
+/// stale (RFC 9111 §4.4).
 struct ReadingListRoutes: Sendable {
   let newspaper: Newspaper
   let lists: ReadingLists

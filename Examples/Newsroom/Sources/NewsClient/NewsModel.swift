@@ -16,8 +16,7 @@ public struct NewsModel: Sendable {
   public let dials: Reactor<Dials>
   let credentials: Reactor<Credential>
 
-  /// - Parameter outbox: the store of what the user writes; in memory for a guest, who writes
-  ///   nothing.
+  /// - Parameter outbox: the store of the user's writes; in memory for a guest, who writes nothing.
   init(
     backend: Backend, persistence: any Persistence, outbox: any OutboxStorage = MemoryOutboxStorage(), scope: Scope,
     power: any PowerSaving
@@ -54,8 +53,8 @@ public struct NewsModel: Sendable {
     headlines.pages(from: first, limit: 5, polling: .seconds(10))
   }
 
-  /// Turns a dial: shown at once, so that no window shows the old position while the API is asked
-  /// for the new one.
+  /// Turns a dial. The new position is shown at once, so that no window shows the old one while the
+  /// request is in flight.
   public func change(_ change: Dials.Change) async throws(ReactorError) {
     _ = try await dials.mutate(.dials, by: .change(change), answer: Dials.self) { dials in
       dials.outage = change.outage ?? dials.outage

@@ -5,9 +5,9 @@ public import ReactorInspector
 import ReactorOutbox
 import ReactorSQLite
 
-/// One person's news: a model layer for whoever is signed in, and the stores that the app owns.
+/// One person's news: a model layer for the signed-in user, and the stores that the app owns.
 ///
-/// A restart finds the user signed in, and what was written and not sent.
+/// After a restart, the user is still signed in, and unsent writes are still there.
 @MainActor
 public final class NewsReader {
   /// Of the user who is signed in, or the guest's.
@@ -66,8 +66,8 @@ public final class NewsReader {
 
   deinit { following?.cancel() }
 
-  /// Signs in a user, or the present one anew after the session is over. ``SessionStore`` tells how
-  /// it went.
+  /// Signs in a user, or the current one again after the session is over. ``SessionStore`` has the
+  /// result.
   public func signIn(name: String, password: String) async {
     let credentials = guest.credentials
     await dispatcher.dispatch(.signedIn) {
@@ -89,7 +89,7 @@ public final class NewsReader {
     if let signedIn {
       guard signedIn.user == credential.user else { throw SomebodyElse(user: signedIn.user) }
       signedIn.saved.save(credential)
-      // The outbox sends what has waited for it.
+      // The outbox sends the writes that waited for the sign-in.
       return signedIn.authentication.signIn(credential)
     }
     saved.save(credential)
@@ -111,7 +111,7 @@ public final class NewsReader {
     }
   }
 
-  /// Ends what is being sent, so that the next start can send it at once.
+  /// Stops requests in flight, so that the next start can send them at once.
   public func stop() async { await model.layer.outbox.stop() }
 
   /// Nothing of the user is left, here or on disk, when it returns.
@@ -147,7 +147,7 @@ public struct SomebodyElse: Error {
   public let user: User
 }
 
-/// The user has written what the API does not have, and would lose it.
+/// The user has unsent writes, and would lose them.
 public struct UnsentChanges: Error {
   public let count: Int
 }

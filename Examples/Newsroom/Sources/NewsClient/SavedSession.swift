@@ -3,7 +3,7 @@ import Synchronization
 
 /// A user's credential in a file, so that a restart of the reader needs no sign-in.
 ///
-/// An app keeps it in the keychain. Here, the directory is for its user alone.
+/// An app keeps it in the keychain. Here, only its user can read the directory.
 final class SavedSession: Sendable {
   private let file: URL
   private let hasEnded = Mutex(false)
@@ -15,7 +15,7 @@ final class SavedSession: Sendable {
     (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode(Credential.self, from: $0) }
   }
 
-  /// Saves a credential, until the session has ended.
+  /// Saves a credential, until the session is over.
   func save(_ credential: Credential) {
     hasEnded.withLock { hasEnded in
       guard !hasEnded else { return }

@@ -14,7 +14,7 @@ public final class Switch: PowerSaving {
     let id = state.withLock { state in
       state.nextID += 1
       state.readers[state.nextID] = continuation
-      // Nobody waits for it yet; so no later value is overtaken.
+      // No task waits for it yet, so this overtakes no later value.
       continuation.yield(state.isOn)
       return state.nextID
     }

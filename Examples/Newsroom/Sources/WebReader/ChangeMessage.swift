@@ -27,7 +27,7 @@ struct ChangeMessage: Encodable {
   /// No part of it can have reached the API.
   var isUnsent: Bool
 
-  /// Returns the messages of a whole outbox. One that waits behind another waits for the same.
+  /// Returns the messages of a whole outbox. An entry behind another waits for the same reason.
   static func list(_ entries: [Outbox.Entry]) -> [ChangeMessage] {
     var first: [Lane: ChangeMessage] = [:]
     return entries.map { entry in
@@ -67,7 +67,7 @@ struct ChangeMessage: Encodable {
       refuse(ErrorText.refusal(error))
       field = error.fieldErrors.first?.path
     case .conflicted: refuse("Somebody has changed it meanwhile.")
-    case .unresolved: refuse("Nobody knows whether the news has it.")
+    case .unresolved: refuse("It is unknown whether the news has it.")
     case .unreadable:
       refuse("This version of the reader cannot read it.")
       canRetry = false

@@ -5,7 +5,7 @@ import ReactorFlux
 import ReactorOperators
 import ReactorOutbox
 
-/// All that one page of the browser is told, from the moment it looks at a screen.
+/// The events that one page of the browser receives while it shows a screen.
 ///
 /// - `session`, `readingList`, `selection`: the stores, first as they are, then each change.
 /// - `dials`: how the API behaves.
@@ -14,7 +14,7 @@ import ReactorOutbox
 /// - `outbox`: what the user has written and the API does not have.
 /// - `state`: the load states of the screen.
 /// - `comments`: the load states of an article's comments.
-/// - `over`: somebody has signed in or out, and the page is to look anew; it is the last.
+/// - `over`: somebody has signed in or out, and the page is to look again; it is the last.
 @MainActor
 struct Feed {
   typealias Events = AsyncSequence<ServerSentEvent, Never> & Sendable

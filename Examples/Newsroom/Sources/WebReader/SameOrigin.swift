@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// Lets in this program's own pages alone.
+/// Admits only this program's own pages.
 ///
-/// `Host` must be this machine, so that no other site's name can be made to lead here; and whoever
-/// posts must be a page of that host, which the browser says in `Origin` (RFC 6454 §7).
+/// `Host` must be this machine, so that no other site's name can be made to lead here; and a post
+/// must come from a page of that host, which the browser names in `Origin` (RFC 6454 §7).
 struct SameOrigin: RouterMiddleware {
   func handle(
     _ request: Request, context: BasicRequestContext,

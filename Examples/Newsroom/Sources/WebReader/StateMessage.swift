@@ -11,14 +11,14 @@ struct StateMessage<Value: Encodable>: Encodable {
   /// The same number: the same value.
   var revision: UInt64
   var error: String?
-  /// The network failed, or is away: what is shown is the last that is known.
+  /// The network failed or is unreachable: the shown value is the last known one.
   var isOffline: Bool
   /// `idle`, `fetching` or `paused`.
   var fetchStatus: String
   var origin: String?
   var fetchedAt: Date?
   var isStale: Bool
-  /// The value is that of the search before.
+  /// The value belongs to the previous search.
   var isPlaceholder: Bool
   /// Of the request under way, 0 to 1.
   var progress: Double?

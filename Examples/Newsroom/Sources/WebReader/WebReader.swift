@@ -8,7 +8,7 @@ public import ServiceLifecycle
 
 /// A news reader whose screens are pages of a browser, and whose model layer is here.
 ///
-/// It is one person's, as an app is: whoever signs in does so in every window.
+/// It serves one person, as an app does: signing in affects every window.
 public struct WebReader: Service {
   private let reader: NewsReader
   private let switches: Switches

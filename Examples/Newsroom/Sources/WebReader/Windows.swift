@@ -4,7 +4,7 @@ import ReactorLists
 import Synchronization
 
 /// The part of a browser window's state that is not in its address: how far it has scrolled, and
-/// the text that it looks for.
+/// its search text.
 final class Window: Sendable {
   /// The text of a search, and the number of its page.
   struct Query: Hashable, Sendable {
@@ -18,7 +18,7 @@ final class Window: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The searches of the window, from the one that it began with.
+  /// The searches of the window, starting with its first search.
   let queries: AsyncStream<Query>
   private let asked: AsyncStream<Query>.Continuation
 
@@ -40,7 +40,7 @@ final class Window: Sendable {
   func close() { asked.finish() }
 }
 
-/// The windows that are open, by the names that they have given themselves.
+/// The windows that are open, by the names that they chose.
 final class Windows: Sendable {
   private let windows = Mutex<[String: Window]>([:])
 

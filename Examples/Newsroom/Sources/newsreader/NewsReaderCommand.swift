@@ -67,7 +67,7 @@ struct NewsReaderCommand {
     ([article.summary.title, "by \(article.summary.author.name)"] + article.paragraphs).joined(separator: "\n\n")
   }
 
-  /// Those of the standard input, read on a thread of their own.
+  /// The lines of the standard input, read on a separate thread.
   private var lines: AsyncStream<String> {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     Thread.detachNewThread {

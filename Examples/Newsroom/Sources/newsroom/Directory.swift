@@ -17,7 +17,7 @@ enum Directory {
     try await body(temporary)
   }
 
-  /// One program's part of it, for its user alone.
+  /// One program's part of it, accessible only to its user.
   static func part(_ name: String, of directory: URL) throws -> URL {
     let part = directory.appending(path: name, directoryHint: .isDirectory)
     try FileManager.default.createDirectory(

@@ -13,8 +13,8 @@ struct Options {
 
   static let help = """
     newsroom                 the news API and the web reader, until Ctrl-C
-    newsroom api             the API alone
-    newsroom reader --api URL  the web reader alone
+    newsroom api             only the API
+    newsroom reader --api URL  only the web reader
 
       --port N               of the web reader; 0 is a free one (8080)
       --api-port N           of the API; 0 is a free one (8081)
@@ -23,7 +23,7 @@ struct Options {
       --token-lifetime N     seconds until an access token expires (60)
     """
 
-  /// Help was asked for, or is needed.
+  /// Help was requested, or is needed.
   struct Help: Error {
     var exitStatus: Int32
   }

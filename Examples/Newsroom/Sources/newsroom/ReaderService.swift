@@ -16,7 +16,7 @@ struct ReaderService: Service {
   func run() async throws {
     guard let api = await address() else { return }
     let switches = Switches()
-    // An app would have it in its debug builds alone.
+    // An app would have it only in its debug builds.
     let inspector = Inspector()
     let reader = try await NewsReader(
       api: api, directory: directory, power: switches.power, offline: switches.offline, inspector: inspector)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct `The comments of the API` {
   private let path = "/articles/3/comments"
 
-  @Test func `get an id and a place of their own, and are listed in order`() async throws {
+  @Test func `comments get an id and a place, and are listed in order`() async throws {
     try await RunningNews.use { news in
       let token = try await news.token(of: "ada")
       let first = try await news.ask(.post, path, by: token, ["text": " Well said. \n", "reference": "mine"])
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `have at most 500 characters, as a reader counts them`() async throws {
+  @Test func `the comments of the API have at most 500 characters, as a reader counts them`() async throws {
     try await RunningNews.use { news in
       let text = String(repeating: "👩‍🔬", count: 500)
       let answer = try await news.ask(.post, path, by: try await news.token(of: "ada"), ["text": text])
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `are written by users below articles`() async throws {
+  @Test func `the comments of the API are written by users below articles`() async throws {
     try await RunningNews.use { news in
       let token = try await news.token(of: "ada")
       #expect(try await news.ask(.post, path, ["text": "Who?"]).status == 401)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `are deleted by their author, as often as that is asked for`() async throws {
+  @Test func `the comments of the API are deleted by their author, as often as that is requested`() async throws {
     try await RunningNews.use { news in
       let (ada, grace) = (try await news.token(of: "ada"), try await news.token(of: "grace"))
       _ = try await news.ask(.post, path, by: ada, ["text": "Mine"])
@@ -97,7 +97,7 @@ import Testing
 @Suite struct `A request with an idempotency key` {
   private let path = "/articles/3/comments"
 
-  @Test func `is answered as the first time`() async throws {
+  @Test func `a request with an idempotency key is answered as the first time`() async throws {
     try await RunningNews.use { news in
       let token = try await news.token(of: "ada")
       let first = try await news.ask(.post, path, by: token, key: "k", ["text": "Once"])
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `shares its key with no other user`() async throws {
+  @Test func `a request with an idempotency key shares its key with no other user`() async throws {
     try await RunningNews.use { news in
       for name in ["ada", "grace"] {
         let token = try await news.token(of: name)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `is a conflict while the first one is under way`() async throws {
+  @Test func `a request with an idempotency key is a conflict while the first one is under way`() async throws {
     let gate = Gate()
     try await RunningNews.use(sleep: { _ in await gate.wait() }) { news in
       let token = try await news.token(of: "ada")
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func `is forgotten after a day`() async throws {
+  @Test func `a request with an idempotency key is forgotten after a day`() async throws {
     try await RunningNews.use { news in
       _ = try await news.ask(.post, path, by: try await news.token(of: "ada"), key: "k", ["text": "Once"])
       news.clock.advance(by: 86_401)

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `sees a new story above the others, and asks for the other pages in vain`() async throws {
+  @Test func `a news reader sees a new story above the others, and its other pages are unchanged`() async throws {
     try await RunningNews.use { news in
       let list = news.reader.model.frontPage()
       try await list.fetch()
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `sees a correction in every list once it has come in one`() async throws {
+  @Test func `a news reader sees a correction in every list once it has come in one`() async throws {
     try await RunningNews.use { news in
       let model = news.reader.model
       let list = model.frontPage()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `asks again with a validator, and is told that nothing has changed`() async throws {
+  @Test func `a news reader asks again with a validator, and is told that nothing has changed`() async throws {
     try await RunningNews.use { news in
       let articles = news.reader.model.articles
       let first = try await articles.fetch(.article(3))
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `refreshes an expired token once, however many requests it refuses`() async throws {
+  @Test func `a news reader refreshes an expired token once, however many requests it refuses`() async throws {
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "reactor")
       let model = news.reader.model
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `stays a guest with a wrong password`() async throws {
+  @Test func `a news reader stays a guest with a wrong password`() async throws {
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "1815")
       #expect(news.reader.session.user == nil)
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `leaves nothing of the user when it signs out`() async throws {
+  @Test func `a news reader leaves nothing of the user when it signs out`() async throws {
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "reactor")
       let model = news.reader.model

@@ -6,7 +6,7 @@ import ReactorCore
 import ServiceLifecycle
 import Synchronization
 
-/// The API on a free port, and a reader of it with a store in a directory of its own.
+/// The API on a free port, and a reader of it with a store in a separate directory.
 struct RunningNews {
   let api: URL
   let directory: URL
@@ -16,7 +16,7 @@ struct RunningNews {
   /// Both are gone when it returns.
   ///
   /// - Parameters:
-  ///   - state: the directory of the API's state; `nil` for memory alone.
+  ///   - state: the directory of the API's state; `nil` for only memory.
   ///   - sleep: the latency of the API.
   static func use(
     state: URL? = nil, sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
@@ -113,7 +113,7 @@ struct Answer {
 /// The API, as a client sees it that caches and repeats nothing.
 extension RunningNews {
   /// - Parameters:
-  ///   - token: the access token of whoever asks.
+  ///   - token: the caller's access token.
   ///   - key: the idempotency key.
   func ask(
     _ method: HTTPRequest.Method, _ path: String, by token: String? = nil, key: String? = nil, tag: String? = nil,

@@ -22,7 +22,7 @@ import Testing
     #expect(left == 0)
   }
 
-  @Test func `sees a comment before the API has it, and then with its id`() async throws {
+  @Test func `a reader who writes sees a comment before the API has it, and then with its id`() async throws {
     try await RunningNews.use { news in
       let model = await paused(news)
       _ = try await model.comments.fetch(.comments(3))
@@ -43,7 +43,7 @@ import Testing
       let model = await paused(news)
       for text in ["One", "Two", "Three"] { try await model.comment(text, on: 3, by: ada) }
       #expect(model.comments.cached(.comments(3))?.map(\.text) == ["One", "Two", "Three"])
-      // Another start of the reader: nobody signs in.
+      // The reader starts again, without a sign-in.
       let next = try NewsReader(api: news.api, directory: news.directory)
       #expect(next.session.user == ada)
       #expect(await next.model.layer.outbox.drain(within: .seconds(60)) == 0)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `sees a comment once that the API has and whose answer was lost`() async throws {
+  @Test func `a reader who writes sees a comment once that the API has and whose answer was lost`() async throws {
     try await RunningNews.use { news in
       let model = await paused(news)
       let adding = AddComment(article: 3, author: ada, text: "Once", written: Date())
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `deletes a comment that has only a temporary id`() async throws {
+  @Test func `a reader who writes deletes a comment that has only a temporary id`() async throws {
     try await RunningNews.use { news in
       let model = await paused(news)
       try await model.comment("Stays", on: 3, by: ada)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `takes a comment back that was not sent`() async throws {
+  @Test func `a reader who writes takes a comment back that was not sent`() async throws {
     try await RunningNews.use { news in
       let model = await paused(news)
       try await model.comment("Never mind", on: 3, by: ada)
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `is told why a comment was refused, tries again, and discards it`() async throws {
+  @Test func `a reader who writes is told why a comment was refused, tries again, and discards it`() async throws {
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "reactor")
       let model = news.reader.model
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `keeps articles and drops them without a connection`() async throws {
+  @Test func `a reader who writes keeps articles and drops them without a connection`() async throws {
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "reactor")
       let model = news.reader.model
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `does not sign out without a word while something is unsent`() async throws {
+  @Test func `a reader who writes does not sign out without a word while something is unsent`() async throws {
     try await RunningNews.use { news in
       let model = await paused(news)
       try await model.comment("Unsent words", on: 3, by: ada)
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func `signs out when everything could be sent`() async throws {
+  @Test func `a reader who writes signs out when everything could be sent`() async throws {
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "reactor")
       try await news.reader.model.comment("Just in time", on: 3, by: ada)
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func `may sign in anew, and nobody else meanwhile`() async throws {
+  @Test func `the user may sign in again, and no other user meanwhile`() async throws {
     try await RunningNews.use { news in
       let model = await paused(news)
       try await model.comment("Unsent", on: 3, by: ada)

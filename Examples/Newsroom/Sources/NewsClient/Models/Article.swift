@@ -58,7 +58,7 @@ extension Article: EntityContainer {
 
 /// One page of the results of a search.
 public struct ArticlePage: Codable, Hashable, Sendable, EntityContainer {
-  /// The text that was looked for.
+  /// The searched text.
   public var query: String
   public var articles: [ArticleSummary]
   /// From 1.

@@ -8,8 +8,7 @@ public struct Comment: Codable, Hashable, Sendable, Identifiable {
   public var author: User
   public var text: String
   public var written: Date
-  /// The name that its author's reader has given it. It is the same before and after the API has
-  /// it.
+  /// The name that the author's client gave it. It is the same before and after the API has it.
   public var reference: String?
 
   public init(id: Int, article: Article.ID, author: User, text: String, written: Date, reference: String?) {

@@ -6,7 +6,7 @@ public import ReactorOutbox
 public struct AddComment: Mutation {
   public typealias Answer = Comment
 
-  /// Stands for the comment's id until the API has given one.
+  /// A placeholder for the comment's id, until the API has assigned one.
   public var id = TemporaryID()
   public var article: Article.ID
   public var author: User

@@ -1,8 +1,8 @@
 public import ReactorCore
 public import ReactorOutbox
 
-/// Deletes a comment of the user's, also one that the API does not have yet: it goes when the API
-/// has given the comment its id.
+/// Deletes a comment of the user's, including a comment that the API does not have yet: the
+/// deletion is sent once the comment has its id.
 public struct DeleteComment: Mutation {
   public var article: Article.ID
   public var comment: Comment.ID

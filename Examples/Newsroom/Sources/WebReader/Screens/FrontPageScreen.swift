@@ -2,8 +2,8 @@ import NewsClient
 import ReactorCore
 import ReactorLists
 
-/// The front page: it goes on as far as one scrolls, in both directions, and is up to date while
-/// somebody looks.
+/// The front page: it loads more as the user scrolls, in both directions, and stays up to date
+/// while it is visible.
 struct FrontPageScreen: Screen {
   typealias Content = FrontPage
 

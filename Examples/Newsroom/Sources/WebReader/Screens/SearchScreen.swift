@@ -2,8 +2,8 @@ import NewsClient
 import ReactorCore
 import ReactorOperators
 
-/// The results of a search. While a window types on, it keeps those of the text before until there
-/// are others.
+/// The results of a search. While the user keeps typing, the results of the previous text stay
+/// until new ones arrive.
 struct SearchScreen: Screen {
   typealias Content = ArticlePage
 
