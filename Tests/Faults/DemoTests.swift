@@ -37,7 +37,7 @@
       }
     }
 
-    @Test func `walks through every step and leaves nothing behind`() async throws {
+    @Test func `the demo walks through every step and leaves nothing behind`() async throws {
       let result = try await run(#""$1" > out 2> err"#)
       let lines = result.output.split(separator: "\n")
       #expect(result.status == 0)
@@ -48,7 +48,7 @@
     }
 
     @Test(arguments: [("INT", Int32(130)), ("TERM", 143)])
-    func `leaves nothing behind when it is interrupted`(signal: String, status: Int32) async throws {
+    func `the demo leaves nothing behind when it is interrupted`(signal: String, status: Int32) async throws {
       // The first line says that the server runs; the rest is read, so that no closed pipe ends the
       // demo instead.
       let result = try await run(
@@ -61,7 +61,7 @@
       #expect(result.leftOver == [])
     }
 
-    @Test func `stays until it is interrupted, where told to`() async throws {
+    @Test func `the demo stays until it is interrupted, where told to`() async throws {
       let result = try await run(
         """
         mkfifo pipe; "$1" --stay > pipe 2> err & demo=$!
@@ -76,13 +76,13 @@
       #expect(result.leftOver == [])
     }
 
-    @Test func `leaves nothing behind when nobody reads what it says`() async throws {
+    @Test func `the demo leaves nothing behind when its output is closed`() async throws {
       let result = try await run(#"{ "$1" 2> err; echo $? > out; } | head -n 1 > /dev/null"#)
       #expect(result.output == "0\n")
       #expect(result.leftOver == [])
     }
 
-    @Test func `ends with what to read and run next, all of which is there`() async throws {
+    @Test func `the demo ends with what to read and run next, all of which is there`() async throws {
       let result = try await run(#""$1" > out 2> err"#)
       let end = try #require(result.output.range(of: "All as claimed, in "))
       let next = result.output[end.upperBound...]
@@ -95,13 +95,13 @@
       #expect(targets == ["demo", "newsroom"] && targets.allSatisfy { makefile.contains("\n\($0): ") })
     }
 
-    @Test func `fails when it cannot begin`() async throws {
+    @Test func `the demo fails when it cannot begin`() async throws {
       let result = try await run(#"TMPDIR=/dev/null "$1" > out 2> err"#)
       #expect(result.status == 1)
       #expect(result.error.hasPrefix("demo: "))
     }
 
-    @Test func `stops at the step that is not as claimed, and says what was seen`() async throws {
+    @Test func `the demo stops at the step that is not as claimed, and says what was seen`() async throws {
       let server = try DemoServer()
       let told = Mutex<[String]>([])
       let error = try await withTemporaryDirectory { directory in
@@ -146,7 +146,7 @@
       server.stop()
     }
 
-    @Test func `are gone when they were stopped, and may start again on their port`() async throws {
+    @Test func `the demo's servers are gone when they were stopped, and may start again on their port`() async throws {
       let server = try DemoServer()
       _ = try await get(server.url, "/articles")
       server.stop()
@@ -157,7 +157,7 @@
       next.stop()
     }
 
-    @Test func `show the layer in a page, whose live feed ends with the server`() async throws {
+    @Test func `the demo's servers show the layer in a page, whose live feed ends with the server`() async throws {
       let server = try DemoServer()
       let layer = ModelLayer(baseURL: server.url)
       let inspector = try DemoInspector(layer)
@@ -169,7 +169,7 @@
       var feed = Data()
       while !feed.contains("data: "), let piece = await pieces.next() { feed += piece }
       #expect(feed.contains("/articles"))
-      // On a thread of its own: it waits for the feed, whose end needs a thread of the pool.
+      // On a separate thread: it waits for the feed, whose end needs a thread of the pool.
       let hasStopped = await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: inspector.stop()) }
       }

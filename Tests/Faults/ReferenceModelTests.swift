@@ -12,22 +12,22 @@ struct ReferenceModelTests {
   static let count = Chance.count("REACTOR_SEEDS", default: 20, thorough: 40)
 
   @Test(arguments: World.allCases)
-  func `whatever users, network and disk do, nobody sees what may not be seen`(world: World) async {
+  func `whatever users, network and disk do, no user sees a forbidden value`(world: World) async {
     await Simulation.run(seeds: Simulation.seeds(Self.count), world.body)
   }
 
-  /// A removal that returned and had not removed (500372), a write that was lost with a sign-out
-  /// that failed (504243), a request of a flight that was superseded (100886), an answer that was
-  /// under way as its resource changed, and was taken from disk as fresh (31172449), another
-  /// variant than the one asked for, since a local write had lost its number, and an answer that
-  /// gave way to a record which gave way to an older write (18643), a flight that waited for its
-  /// turn at the disk for ever, since the step that shared it had given up (34618), a stale copy
-  /// after the clock was set back (4100086883), a page of another chain that came at the same
-  /// moment (3189078), what a fleet's server has of a user after a change by another (58), one that
-  /// is kept although no change can be told of it yet (600424), a response that was overtaken by a
-  /// look at its own record (147, 302946, 303367, 404429), and strictnesses of the model.
+  /// Defects that these seeds found: a removal that returned without removing (500372), a write
+  /// that was lost with a failed sign-out (504243), a request of a superseded flight (100886), a
+  /// response in flight while its resource changed, read from disk as fresh (31172449), a wrong
+  /// variant, since a local write had lost its number, and a response that gave way to a record
+  /// that gave way to an older write (18643), a flight that waited for its turn at the disk for
+  /// ever, since the step that shared it had given up (34618), a stale copy after the clock was set
+  /// back (4100086883), a page of another chain that arrived at the same moment (3189078), a user's
+  /// response on one server of a fleet after a change through another (58), such a response kept
+  /// although no message could name it yet (600424), a response that was overtaken by a look-up of
+  /// its own record (147, 302946, 303367, 404429), and checks of the model that were too strict.
   @Test(arguments: World.allCases)
-  func `what has failed once is tried again`(world: World) async {
+  func `seeds that failed once pass`(world: World) async {
     let seeds: [UInt64] = [
       18_643, 34_618, 100_886, 500_372, 504_243, 1_005_974, 2_004_683, 2_017_796, 3_002_257, 31_038_704, 31_172_449,
       7, 66, 2080, 2104, 3133, 3241, 4328, 6842, 500_002, 900_004, 900_570, 901_422, 902_881, 31_001_258,
@@ -39,26 +39,27 @@ struct ReferenceModelTests {
     await Simulation.run(seeds: seeds, world.body)
   }
 
-  /// An entry of a lane that overtook one of another process (51173, 53632), a removal whose
-  /// entries counted as ended elsewhere (3068), one that failed and hid drafts (52479), a temporary
-  /// id that was sent (50432), a submission that was reported after its removal (202941, 205305),
-  /// an entry that was sent though its lease had ended while it was prepared (1000520, 1001029,
-  /// 1004003), one that was withdrawn after another process had sent it (1015517), drafts that got
-  /// an item's real id one after the other (1000324), a removed entry that came back with its lease
-  /// (1001536), a tag that was newer than its value (1008669), an end that was saved late over a
-  /// newer state (2004626, 2019298), a draft that came back after everything was removed (2004639),
-  /// an entry of a type that this program does not list, which it read while it saved it (2334843),
-  /// an accepted draft that was made again over a newer record (2354466), an entry that got an
-  /// item's real id before the one that gives it (6074852), a withdrawal of what another process
-  /// had ended (7117868), a doubt that a retry ended (7023275), a giver that was taken for one that
-  /// waits (7005214, 7016128, 7042109, 7163831), a 304 for another version (7238439), a value and a
-  /// tag of two responses (7185736, 7247919), a giver that was known although it was gone
-  /// (8002761), one whose followers were moved with it (8071656), an accepted draft that was read
-  /// during a removal (8163412), one whose lease ended with the removal of others
-  /// (8981875894311099508), one that was withdrawn and came back with another's changes
-  /// (400248334), a tag of a value that has a later write too (400279427), and strictnesses of the
-  /// model.
-  @Test func `what has failed once among outboxes is tried again`() async {
+  /// Defects that these seeds found: an entry that overtook another process's entry in its lane
+  /// (51173, 53632), a removal whose entries counted as finished by another process (3068), a
+  /// failed removal that hid drafts (52479), a temporary id that was sent (50432), a submission
+  /// that was reported after its removal (202941, 205305), an entry that was sent though its lease
+  /// had expired while it was prepared (1000520, 1001029, 1004003), an entry that was withdrawn
+  /// after another process had sent it (1015517), drafts that got an item's real id one after the
+  /// other (1000324), a removed entry that came back with its lease (1001536), a tag that was newer
+  /// than its value (1008669), an outcome that was saved late over a newer state (2004626,
+  /// 2019298), a draft that came back after everything was removed (2004639), an entry of a type
+  /// that this program does not list, which it read while it saved it (2334843), an accepted draft
+  /// that was applied again over a newer record (2354466), an entry that got an item's real id
+  /// before the entry that supplies it (6074852), a withdrawal of an entry that another process had
+  /// finished (7117868), a doubt that a retry removed (7023275), an entry that supplies an id
+  /// mistaken for an entry that waits for it (7005214, 7016128, 7042109, 7163831), a 304 for
+  /// another version (7238439), a value and a tag of two responses (7185736, 7247919), an id
+  /// attributed to an entry that was gone (8002761), a retry that moved the following entries along
+  /// (8071656), an accepted draft that was read during a removal (8163412), an entry whose lease
+  /// expired with the removal of others (8981875894311099508), a withdrawn entry that came back
+  /// with another's changes (400248334), a tag of a value that has a later write too (400279427),
+  /// and checks of the model that were too strict.
+  @Test func `seeds of the outbox world that failed once pass`() async {
     let seeds: [UInt64] = [
       3068, 50_432, 50_603, 51_173, 51_404, 51_416, 52_479, 52_826, 53_632, 201_746, 202_941, 205_229, 205_305,
       1_000_520, 1_001_029, 1_004_003, 1_005_209, 1_015_517, 1_000_324, 1_001_536, 1_001_551, 1_002_712, 1_008_669,
@@ -81,7 +82,7 @@ struct ReferenceModelTests {
     }
   }
 
-  /// Each process hashes by a seed of its own: what iterates over a set would show.
+  /// Each process has its own hash seed, which would expose an iteration over a set.
   @Test(arguments: World.allCases)
   func `one seed is one order in another process too`(world: World) async throws {
     for seed in 1...UInt64(Chance.count("REACTOR_ORDERS", default: 3, thorough: 5)) {

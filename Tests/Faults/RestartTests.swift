@@ -3,9 +3,9 @@
   import TestSupport
   import Testing
 
-  /// Real processes: one process alone would hide what differs between two.
+  /// Real processes: a single process would hide differences between two.
   @Suite(.timeLimit(.minutes(5))) struct `A restart` {
-    @Test func `keeps local writes and typed records of every kind of model type`() async throws {
+    @Test func `a restart keeps local writes and typed records of every kind of model type`() async throws {
       try await withTemporaryDirectory { directory in
         let (writer, path) = (try Program("StoreWriter"), directory.path(percentEncoded: false))
         let written = try await writer.output("models", path, "write").split(separator: "\n")

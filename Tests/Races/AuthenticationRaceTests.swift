@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Requests that are refused at the same time. Everything runs on an executor that runs only when
-/// it is told to, and until nothing can go on: so who waits for what is known at each step.
+/// it is told to, and until nothing can continue: so who waits for what is known at each step.
 @Suite("Races of sign-in", .timeLimit(.minutes(5)))
 struct AuthenticationRaceTests {
   private let executor = SteppedExecutor()
@@ -103,7 +103,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `a refresh that throws a cancellation of its own has refused nobody`() async throws {
+  @Test func `a refresh that throws its own cancellation refuses no request`() async throws {
     let gate = refuse("/a")
     let task = send("/a")
     authenticator.fail(with: CancellationError())
@@ -147,7 +147,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `who is cancelled gets out at once, and the refresh goes on for the other`() async throws {
+  @Test func `a cancelled request returns at once, and the refresh continues for the other`() async throws {
     let gates = [refuse("/a"), refuse("/b")]
     let (first, second) = (send("/a"), send("/b"))
     for gate in gates { open(gate) }
@@ -177,7 +177,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `who is cancelled before the 401 comes begins no refresh`() async throws {
+  @Test func `a request that is cancelled before its 401 starts no refresh`() async throws {
     let gate = Gate()
     transport.answer("/a", with: .response(.unauthorized).held(at: gate, ignoresCancellation: true))
     let task = send("/a")
@@ -188,7 +188,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `a refresh that heeds no cancellation brings its token to whoever comes next`() async throws {
+  @Test func `a refresh that ignores cancellation brings its token to the next request`() async throws {
     let races = AuthenticationRaceTests(TokenAuthenticator(ignoresCancellation: true))
     let gate = races.refuse("/a")
     let task = races.send("/a")
@@ -239,7 +239,7 @@ struct SignOutRaceTests {
     }
   }
 
-  @Test func `a refresh that ends after the sign-out brings nobody back`() async throws {
+  @Test func `a refresh that ends after the sign-out signs no user in`() async throws {
     let held = Held()
     held.transport.answer("/v1/note", with: .response(.unauthorized), .json(Note(1, "late").json))
     let notes = held.layer.reactor(Note.self)
@@ -278,7 +278,7 @@ struct SignOutRaceTests {
     #expect(try await held.disk.entries(in: nil, url: nil).isEmpty)
   }
 
-  @Test func `a sign-out during a refresh ends it, and whoever waits`() async throws {
+  @Test func `a sign-out during a refresh cancels it and its waiters`() async throws {
     let transport = ScriptedTransport()
     transport.answer("/v1/note", with: .response(.unauthorized), .json(Note(1, "late").json))
     let authenticator = TokenAuthenticator()

@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// The waiters of a flight, and those that leave it: each order forced step by step.
+/// Waiters that join and leave a flight: each order forced step by step.
 @Suite("Races of flights and cancellation", .timeLimit(.minutes(5)))
 struct FlightRaceTests {
   @Test func `a caller that leaves gets cancelled at once, and the others their answer`() async throws {
@@ -25,7 +25,7 @@ struct FlightRaceTests {
     #expect(bench.stillWaiting.isEmpty)
   }
 
-  @Test func `the first caller may leave, and the flight that it began goes on`() async throws {
+  @Test func `the first caller may leave, and the flight that it began continues`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
@@ -56,7 +56,7 @@ struct FlightRaceTests {
     #expect(gate.waitingCount == 0)
   }
 
-  @Test func `a caller that is cancelled before it fetches asks nobody`() async throws {
+  @Test func `a caller that is cancelled before it fetches sends no request`() async throws {
     let bench = Bench()
     let notes = bench.notes
     let go = Gate()

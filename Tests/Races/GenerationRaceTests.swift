@@ -93,7 +93,7 @@ struct GenerationRaceTests {
     #expect(bench.transport.requestCount == 2)
   }
 
-  @Test func `what is invalidated is stale in the next process too`() async throws {
+  @Test func `an invalidation holds in the next process too`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
     _ = try await bench.notes.fetch("note")
@@ -191,7 +191,7 @@ struct GenerationRaceTests {
     #expect(try await bench.restarted().notes.fetch("note").text == "late")
   }
 
-  @Test func `a model that another reactor's newer record has overtaken is read anew`() async throws {
+  @Test func `a model that another reactor's newer record has overtaken is read again`() async throws {
     struct Title: Codable, Sendable { var text: String }
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
@@ -202,7 +202,7 @@ struct GenerationRaceTests {
     #expect(bench.transport.requestCount == 2)
   }
 
-  @Test func `who gets an answer is not given the older model by another reactor right after`() async throws {
+  @Test func `after a caller got a response, no other reactor gives it the older model`() async throws {
     struct Title: Codable, Sendable { var text: String }
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
@@ -210,7 +210,7 @@ struct GenerationRaceTests {
     _ = try await notes.fetch("note")
     bench.clock.advance(by: .seconds(1))
     let titles = bench.layer.reactor(Title.self)
-    // It goes on within the call that resumes it, before what comes after that call.
+    // It continues within the call that resumes it, before what comes after that call.
     let caller = Task(executorPreference: InlineExecutor()) {
       _ = try await titles.fetchFromNetwork("note")
       return try await notes.fetch("note").text
@@ -277,7 +277,7 @@ struct GenerationRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `an answer that was asked for before a change is stale after it, though it is the later on disk`()
+  @Test func `an answer that was requested before a change is stale after it, though it is the later on disk`()
     async throws
   {
     let disk = FaultyPersistence()
@@ -307,7 +307,7 @@ struct GenerationRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what another layer had asked for before an invalidation, and got after it, is stale`() async throws {
+  @Test func `another layer's response that was requested before an invalidation is stale`() async throws {
     let disk = FaultyPersistence()
     let bench = Bench(persistence: disk)
     let other = bench.restarted()
@@ -329,7 +329,7 @@ struct GenerationRaceTests {
     try await other.waitUntilNothingWaits()
   }
 
-  @Test func `what another reactor has asked for since an invalidation is fresh`() async throws {
+  @Test func `a response that another reactor requested after an invalidation is fresh`() async throws {
     struct Title: Codable, Sendable { var text: String }
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))

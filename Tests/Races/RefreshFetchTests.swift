@@ -19,7 +19,7 @@ struct RefreshFetchTests {
     func refresh(_ token: String) async throws -> String { try await refresh() }
   }
 
-  /// A layer whose server knows the token "2" alone, and gives it to whoever comes unsigned.
+  /// A layer whose server knows only the token "2", and gives it to unsigned requests.
   private func layer(
     persistence: (any Persistence)? = MemoryPersistence(),
     refresh: @escaping @Sendable (Reactor<Note>) async throws -> String
@@ -53,7 +53,7 @@ struct RefreshFetchTests {
     let (layer, transport) = layer { try await $0.fetch("session", policy: policy).text }
     #expect(try await layer.reactor(Note.self).fetch("session").text == "signed")
     #expect(transport.tokens == ["1", "-", "2"])
-    // The answer of the refresh was for the refresh alone.
+    // The response of the refresh was only for the refresh.
     #expect(layer.reactor(Note.self).cached("session")?.text == "signed")
   }
 
@@ -75,7 +75,7 @@ struct RefreshFetchTests {
     #expect(try await layer.reactor(Note.self).fetch("session").text == "signed")
   }
 
-  @Test func `what a refresh has left behind is signed again`() async throws {
+  @Test func `a task that outlives a refresh is signed again`() async throws {
     let left = Shared<Task<String, any Error>?>(nil)
     let (isOver, goes) = (Gate(), Gate())
     let (layer, transport) = layer { notes in

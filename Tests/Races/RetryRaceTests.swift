@@ -84,7 +84,7 @@ struct RetryRaceTests {
     #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
   }
 
-  @Test func `offline while it backs off, it goes on when connectivity is back`() async throws {
+  @Test func `offline while it backs off, it continues when connectivity is back`() async throws {
     let bench = bench()
     bench.transport.answer("/v1/note", with: busy, .json(Note(1, "one").json))
     let caller = Task { try await bench.notes.fetch("note").text }
@@ -163,8 +163,7 @@ struct RetryRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  /// The response's age counts from its own request, not from the one that failed (RFC 9111
-  /// §4.2.3).
+  /// The response's age counts from its own request, not from the failed request (RFC 9111 §4.2.3).
   @Test func `the time that was lost by backing off does not make the answer older`() async throws {
     let bench = bench { $0.retry.longestRetryAfter = .seconds(3_600) }
     bench.transport.answer(

@@ -11,7 +11,7 @@ private struct Title: Codable, Sendable {
   var text: String
 }
 
-/// One that no answer can be made of.
+/// A model that no response decodes to.
 private struct Picky: Codable, Sendable {
   var isThere: Bool
 }
@@ -44,7 +44,7 @@ struct SharedURLTests {
     return (bench, reactor)
   }
 
-  @Test func `an answer that another type's has overtaken is not asked for again: the newer record is read`()
+  @Test func `an answer that another type's has overtaken is not requested again: the newer record is read`()
     async throws
   {
     let (bench, _) = overtaking(persistence: MemoryPersistence())
@@ -55,7 +55,7 @@ struct SharedURLTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `where the newer record is not to be had, the answer is given, and counts as stale`() async throws {
+  @Test func `if the newer record cannot be read, the response is returned, and counts as stale`() async throws {
     let (bench, _) = overtaking(persistence: nil)
     var states = bench.notes.states(for: Self.note).makeAsyncIterator()
     let state = await states.first { $0.value != nil }
@@ -65,7 +65,7 @@ struct SharedURLTests {
     #expect(try await bench.notes.fetch(Self.note).text == "note 2")
   }
 
-  @Test func `a slow type ends beside one that polls`() async throws {
+  @Test func `a slow type completes next to a polling one`() async throws {
     let bench = Bench(
       transport: ScriptedTransport { request, _ in .json(Note(1, request.headerFields[Self.type] ?? "").json) })
     var flow = bench.layer.flow(Note.self)
@@ -131,7 +131,7 @@ struct StoredElsewhereTests {
     #expect(bench.log.count(.saved) == 1)
   }
 
-  @Test func `a 304 for what is in memory alone leaves another type's copy fresh`() async throws {
+  @Test func `a 304 for a copy only in memory leaves another type's copy fresh`() async throws {
     let bench = Bench()
     let fields: HTTPFields = [.eTag: "\"1\""]
     bench.transport.answer(
@@ -181,7 +181,7 @@ struct StoredElsewhereTests {
 @Suite("A local write, beside another type", .timeLimit(.minutes(5)))
 struct WrittenElsewhereTests {
   @Test(arguments: [true, false])
-  func `makes another type's copy stale, and nobody asks by itself`(isPersistent: Bool) async throws {
+  func `a local write makes another type's copy stale without a request`(isPersistent: Bool) async throws {
     let bench = Bench(persistence: isPersistent ? MemoryPersistence() : nil)
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
     let titles = bench.layer.reactor(Title.self)
@@ -247,7 +247,7 @@ struct WrittenElsewhereTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `that could not be saved makes nobody read the older record`() async throws {
+  @Test func `after a local write that could not be saved, no reader gets the older record`() async throws {
     let disk = FaultyPersistence()
     let bench = Bench(persistence: disk)
     bench.transport.answer("/v1/note", with: .json(Note(1, "server's").json))
@@ -273,7 +273,7 @@ struct WrittenElsewhereTests {
 struct RetriedElsewhereTests {
   private let busy = ScriptedTransport.Answer.response(.serviceUnavailable, fields: [.retryAfter: "5"])
 
-  @Test func `is newer than an answer that was asked for before it`() async throws {
+  @Test func `is newer than an answer that was requested before it`() async throws {
     let bench = Bench { $0.retry = RetryPolicy() }
     let titles = bench.layer.reactor(Title.self)
     let gate = Gate()

@@ -142,7 +142,7 @@ struct StepRaceTests {
     #expect(bench.stillWaiting.isEmpty)
   }
 
-  @Test func `what a step writes of another resource does not overtake a newer write of it`() async throws {
+  @Test func `a step's write to another resource does not overtake a newer write of it`() async throws {
     let notes = bench.notes
     let reactor = saving("a") { _, _ in try await notes.save(Note(1, "step's"), for: "b") }
     let first = faulty.hold(.save)
@@ -242,7 +242,7 @@ struct StepRaceTests {
   }
 
   @Test(arguments: [false, true])
-  func `of two steps that join each other's flights at once, one fails and both callers end`(_ isOfTwoReactors: Bool)
+  func `if two steps join each other's flights at once, one fails and both callers return`(_ isOfTwoReactors: Bool)
     async throws
   {
     let executor = SteppedExecutor()
@@ -289,7 +289,7 @@ struct StepRaceTests {
   }
 
   @Test(arguments: ["save", "remove", "removeAll", "fetch"])
-  func `who is cancelled while it waits for a step ends at once`(_ operation: String) async throws {
+  func `a caller that is cancelled while it waits for a step returns at once`(_ operation: String) async throws {
     bench.transport.answer("/v1/a", with: .json(Note(1, "server's").json))
     let isInside = Gate()
     let reactor = saving("a") { _, _ in await isInside.waitIgnoringCancellation() }

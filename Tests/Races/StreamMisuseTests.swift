@@ -10,7 +10,7 @@ import Testing
 @Suite("Streams that are misused", .timeLimit(.minutes(5)))
 struct StreamMisuseTests {
   @Test(arguments: [Resource("note"), Resource("note", method: .post)])
-  func `of two that ask one iterator at once the earlier gets the end, and nobody waits for ever`(resource: Resource)
+  func `of two readers of one iterator, the earlier gets the end, and neither waits for ever`(resource: Resource)
     async throws
   {
     let bench = Bench()
@@ -63,7 +63,7 @@ struct StreamMisuseTests {
     holder.change { $0 = nil }
   }
 
-  @Test func `what one stream may show while it is paused makes no state for the others`() async throws {
+  @Test func `a paused stream's possible state is not computed for the others`() async throws {
     let bench = Bench { $0.freshFor = .zero }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     _ = try await bench.notes.fetch("note")

@@ -35,7 +35,7 @@ struct VariantsAtOnceTests {
   }
 
   @Test(arguments: FetchPolicy.allCases.filter { $0 != .networkOnly })
-  func `are each found on disk, with no connectivity`(policy: FetchPolicy) async throws {
+  func `variants of one URL at once are each found on disk, with no connectivity`(policy: FetchPolicy) async throws {
     let disk = FaultyPersistence()
     let bench = try await stored(on: disk)
     bench.reachability.set(false)
@@ -71,7 +71,7 @@ struct VariantsAtOnceTests {
     #expect(try await german.value == "de 1")
   }
 
-  @Test func `are asked for once each, however many callers there are`() async throws {
+  @Test func `variants of one URL at once are requested once each, however many callers there are`() async throws {
     let bench = try await stored()
     let notes = bench.notes
     let texts = try await withThrowingTaskGroup(of: String.self) { group in
@@ -85,7 +85,7 @@ struct VariantsAtOnceTests {
   }
 
   @Test(arguments: [true, false])
-  func `are all stale after an invalidation, and a stream asks for its own`(isPut: Bool) async throws {
+  func `are all stale after an invalidation, and a stream requests its own`(isPut: Bool) async throws {
     let bench = Bench(transport: transport())
     let notes = bench.notes
     let stream = notes.states(for: Self.german).subscribe()
@@ -102,7 +102,7 @@ struct VariantsAtOnceTests {
     #expect(try await notes.fetch(Self.english).text == "en 2")
   }
 
-  @Test func `are stale to another type's stream that shows the one which was stored, and not the others`() async throws
+  @Test func `a variant is stale in another type's stream that shows it, and the other variants are not`() async throws
   {
     struct Title: Codable, Sendable { var text: String }
     let bench = Bench(transport: transport())
@@ -182,7 +182,7 @@ struct VariantRaceTests {
       fields: [.vary: "Accept-Language", .lastModified: "Thu, 01 Jan 2026 00:00:00 GMT"])
   }
 
-  @Test func `who joins a flight with a header that selects another variant gets that one`() async throws {
+  @Test func `a caller that joins a flight with a header for another variant gets that variant`() async throws {
     let gate = Gate()
     let bench = Bench(transport: ScriptedTransport { request, _ in answer(request).held(at: gate) })
     let notes = bench.notes

@@ -43,7 +43,7 @@ struct WakeupRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `connectivity that returns while somebody else asks is not lost on a stale stream`() async throws {
+  @Test func `connectivity that returns while another caller asks is not lost on a stale stream`() async throws {
     let gate = Gate()
     let bench = Bench { $0.freshFor = .seconds(60) }
     bench.transport.answer(
@@ -68,7 +68,7 @@ struct WakeupRaceTests {
   }
 
   @Test(arguments: [FetchPolicy.cacheFirst, .networkFirst, .staleWhileRevalidate, .cacheOnly])
-  func `with connectivity, what is fresh is asked for where its last request failed, but by who asks nobody`(
+  func `connectivity refetches a fresh value whose last request failed, except for callers that send no request`(
     policy: FetchPolicy
   ) async throws {
     let bench = counting { $0.freshFor = .seconds(60) }
@@ -97,7 +97,7 @@ struct WakeupRaceTests {
     #expect(bench.transport.requestCount == known + 1)
   }
 
-  @Test func `what becomes stale while somebody asks, who then leaves, is asked for all the same`() async throws {
+  @Test func `a revalidation survives the caller that triggered it`() async throws {
     let gate = Gate()
     let bench = Bench {
       $0.freshFor = .seconds(60)
@@ -121,7 +121,7 @@ struct WakeupRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `who asks for what is cached brings nothing back that was removed: no poll, no reconnection`()
+  @Test func `a fetch of a cached value starts no poll or reconnection of a removed one`()
     async throws
   {
     let bench = counting()
@@ -144,7 +144,7 @@ struct WakeupRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `who looks at the disk alone does not put a poll off`() async throws {
+  @Test func `a reader of only the disk does not delay a poll`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .response(.serviceUnavailable))
     var states: LoadStates<Note>.Iterator? =
@@ -183,7 +183,7 @@ struct WakeupRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `of two that poll, the one that stays polls on when the other leaves in mid-request`() async throws {
+  @Test func `of two polling streams, one keeps polling when the other leaves during a request`() async throws {
     let gate = Gate()
     let tick = Tick()
     let bench = Bench(
@@ -208,7 +208,7 @@ struct WakeupRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what another type stores is shown by a stream that is paused`() async throws {
+  @Test func `a paused stream shows what another type stores`() async throws {
     struct Title: Codable, Sendable { let text: String }
     let gate = Gate()
     let bench = Bench()
@@ -227,7 +227,7 @@ struct WakeupRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what another type stores is shown when one's own request fails after it`() async throws {
+  @Test func `a stream whose request fails shows what another type stored before`() async throws {
     struct Title: Codable, Sendable { let text: String }
     let (first, second) = (Gate(), Gate())
     let bench = Bench()
@@ -259,7 +259,7 @@ struct ConnectivityRaceTests {
     var changes: AsyncStream<Bool> { FixedReachability.always.changes }
   }
 
-  @Test func `what comes back between the look and the pause is seen`() async throws {
+  @Test func `connectivity that returns between the check and the pause is noticed`() async throws {
     let transport = ScriptedTransport { _, _ in .json(Note(1, "one").json) }
     let layer = ModelLayer(baseURL: Bench.url, transport: transport, reachability: Flicker())
     var states = layer.reactor(Note.self).states(for: "note").makeAsyncIterator()
@@ -278,7 +278,7 @@ struct ConnectivityRaceTests {
     }
   }
 
-  @Test func `what comes back between the pause and the subscription is seen`() async throws {
+  @Test func `connectivity that returns between the pause and the subscription is noticed`() async throws {
     let reachability = Late()
     let transport = ScriptedTransport { _, _ in .json(Note(1, "one").json) }
     let layer = ModelLayer(baseURL: Bench.url, transport: transport, reachability: reachability)

@@ -101,7 +101,7 @@ struct BadInputTests {
     }
   }
 
-  @Test func `of duplicate members the first is used, and it is said`() async throws {
+  @Test func `the first of duplicate members is used, with an event`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(#"{"id":1,"text":"first","text":"second"}"#))
     #expect(try await bench.notes.fetch("note").text == "first")
@@ -175,7 +175,7 @@ struct BadInputTests {
     #expect(event.description.hasSuffix("; and 37 more"))
   }
 
-  @Test func `a port with nobody listening is a network error, and so is a name that does not resolve`() async throws {
+  @Test func `a port without a listener is a network error, and so is a name that does not resolve`() async throws {
     let urls = ["http://127.0.0.1:\(MockServer.unusedPort)/v1", "http://does-not-exist.invalid/v1"]
     for url in urls {
       var configuration = ReactorConfiguration()

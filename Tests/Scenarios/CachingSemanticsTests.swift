@@ -45,7 +45,7 @@ struct CachingSemanticsTests {
   }
 
   @Test(arguments: [HTTPField.Name.range, .ifRange])
-  func `a part of a resource cannot be asked for`(name: HTTPField.Name) async throws {
+  func `a part of a resource cannot be requested`(name: HTTPField.Name) async throws {
     let bench = Bench()
     await #expect { _ = try await bench.notes.fetch(Resource("note", headers: [name: "bytes=0-1"])) } throws: {
       guard case ReactorError.invalidResource = $0 else { return false }
@@ -63,7 +63,7 @@ struct CachingSemanticsTests {
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "one")
   }
 
-  @Test func `what is asked for with no-store is kept by nobody`() async throws {
+  @Test func `a response to a request with no-store is not kept`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, fields: [.cacheControl: "max-age=60"]))
     let secret = Resource("note", headers: [.cacheControl: "no-store"])
@@ -72,7 +72,7 @@ struct CachingSemanticsTests {
     #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
   }
 
-  @Test func `what is stored stays, where it is asked for once with no-store`() async throws {
+  @Test func `a stored value stays when it is requested once with no-store`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, fields: [.cacheControl: "max-age=60"]))
     _ = try await bench.notes.fetch("note")
@@ -81,7 +81,7 @@ struct CachingSemanticsTests {
     #expect(bench.transport.requestCount == 2)
   }
 
-  @Test func `a 304 of another version is asked for again, without validators`() async throws {
+  @Test func `a 304 of another version is requested again, without validators`() async throws {
     let bench = Bench()
     let fields: HTTPFields = [.cacheControl: "max-age=0", .eTag: "\"1\""]
     bench.transport.answer(
@@ -96,7 +96,8 @@ struct CachingSemanticsTests {
   }
 
   @Test(arguments: [HTTPResponse.Status.seeOther, .created])
-  func `what an unsafe method's answer names is asked for anew`(status: HTTPResponse.Status) async throws {
+  func `resources that an unsafe method's response names are requested again`(status: HTTPResponse.Status) async throws
+  {
     let bench = Bench()
     for path in ["note", "list", "other"] {
       bench.transport.answer("/v1/\(path)", with: .json(Note(1, path).json))
@@ -116,7 +117,7 @@ struct CachingSemanticsTests {
     #expect(bench.transport.requestCount == requests + 2)
   }
 
-  @Test func `what was declared stale is not shown within the server's window`() async throws {
+  @Test func `an invalidated value is not shown within the server's window`() async throws {
     let bench = Bench()
     let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=600"]
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, fields: fields))
@@ -127,7 +128,7 @@ struct CachingSemanticsTests {
     #expect(try await bench.notes.fetch("note").text == "two")
   }
 
-  @Test func `variants of one URL are each asked for once`() async throws {
+  @Test func `variants of one URL are each requested once`() async throws {
     let bench = Bench()
     let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
     func resource(_ language: String) -> Resource { Resource("note", headers: [.acceptLanguage: language]) }
@@ -159,7 +160,7 @@ struct CachingSemanticsTests {
     #expect(bench.transport.requests.last?.request.headerFields[.ifNoneMatch] == "\"1\"")
   }
 
-  @Test func `what a change's answer names with a secret is asked for anew`() async throws {
+  @Test func `a resource that a change's response names with a secret is requested again`() async throws {
     let bench = Bench()
     let list = Resource("list", query: ["token": "s3cret"])
     bench.transport.answer("/v1/list", with: .json(Note(1, "list").json))

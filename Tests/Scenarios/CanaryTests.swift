@@ -146,7 +146,7 @@ struct CanaryTests {
     }.joined(separator: "\n")
   }
 
-  @Test func `of a layer, a proxy, a store, its listing, a cassette, a log, an event, an error or the inspector`()
+  @Test func `no secret leaves a layer, proxy, store, listing, cassette, log, event, error or inspector`()
     async throws
   {
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -4,8 +4,8 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// A step that says it was cancelled, and nobody has cancelled it: a time limit of its own, a
-/// client that was shut down.
+/// A step that throws a cancellation without having been cancelled: its own time limit, a client
+/// that was shut down.
 @Suite("A step that cancels itself", .timeLimit(.minutes(5)))
 struct CancellingStepTests {
   static let cancellations: [any Error] = [CancellationError(), URLError(.cancelled), ReactorError.cancelled]

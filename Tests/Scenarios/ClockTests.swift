@@ -13,7 +13,7 @@ private struct Title: Codable, Sendable, Hashable {
 /// The wall clock is set, or stands still, while a layer runs.
 @Suite("Clocks that are set", .timeLimit(.minutes(5)))
 struct ClockTests {
-  /// Notes that count up, each fresh for a minute.
+  /// Records that count up, each fresh for a minute.
   private func counting(persistence: (any Persistence)? = MemoryPersistence()) -> Bench {
     let bench = Bench(persistence: persistence) { $0.freshFor = .seconds(60) }
     bench.transport.answer(
@@ -33,7 +33,7 @@ struct ClockTests {
     #expect(bench.notes.states(for: "note").current.isStale)
   }
 
-  @Test func `a newer value of the program's own store takes the place of one that was saved there`() async throws {
+  @Test func `a newer value of the program's own store replaces a saved one`() async throws {
     let bench = Bench(persistence: nil) { $0.freshFor = .seconds(60) }
     bench.transport.answer("/v1/note", with: .json(Note(1, "1").json))
     let stored = Shared<Snapshot<Note>?>(nil)
@@ -186,7 +186,7 @@ struct ClockTests {
     #expect(try await bench.notes.fetch("note").text == "2")
   }
 
-  @Test func `what was invalidated stays stale, in memory and on disk, when the clock is set back`() async throws {
+  @Test func `an invalidated value stays stale, in memory and on disk, when the clock is set back`() async throws {
     let bench = counting()
     _ = try await bench.notes.fetch("note")
     bench.clock.advance(by: .seconds(40))
@@ -223,7 +223,7 @@ struct ClockTests {
     #expect(try await bench.notes.fetch("note").text == "2")
   }
 
-  @Test func `what was written here is not lost for an older record when the clock is set back`() async throws {
+  @Test func `a local write is not lost to an older record when the clock is set back`() async throws {
     let faulty = FaultyPersistence(MemoryPersistence())
     let bench = Bench(persistence: faulty)
     bench.transport.answer("/v1/note", with: .json(Note(1, "server's").json))
@@ -256,7 +256,7 @@ struct ClockTests {
     let notes = bench.notes
     let caller = Task { try await notes.fetchFromNetwork(resource("de")).text }
     try await gate.waitForArrival()
-    // The first overtakes the answer. Of the records that are newer than the write, the last alone
+    // The first overtakes the answer. Of the records that are newer than the write, only the last
     // is remembered, and the second is another variant.
     #expect(try await titles.fetchFromNetwork(resource("de")).text == "another's")
     #expect(try await titles.fetchFromNetwork(resource("fr")).text == "French")
@@ -265,7 +265,7 @@ struct ClockTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a clock ahead makes a value stale, and set right again it is asked for once`() async throws {
+  @Test func `a clock ahead makes a value stale, and set right again it is requested once`() async throws {
     let bench = counting(persistence: nil)
     _ = try await bench.notes.fetch("note")
     bench.clock.setWallClock(forward: .seconds(86_400))

@@ -43,7 +43,7 @@ struct DraftMeetingTests {
   }
 
   @Test(arguments: [404, 409, 410, 412, 500, 400, 403, 422])
-  func `a refusal leaves what the others make, and asks anew where the base is out of date`(_ code: Int) async throws {
+  func `a refusal leaves what the others make, and asks again where the base is out of date`(_ code: Int) async throws {
     let desk = try await NotesDesk()
     desk.bench.transport.answer("/v1/b", with: .response(HTTPResponse.Status(code: code)))
     await #expect(throws: ReactorError.self) { try await desk.add("b").value }
@@ -167,7 +167,7 @@ struct DraftMeetingTests {
     fetch.cancel()
     await #expect(throws: ReactorError.self) { try await fetch.value }
     gate.open()
-    // Nobody knows the number of the record any more.
+    // The number of the record is no longer known.
     let generations = desk.notes.engine.layer.generations
     for _ in 0..<10_000 where generations.activeKeys > 0 { await Task.yield() }
     #expect(generations.activeKeys == 0)
@@ -175,7 +175,7 @@ struct DraftMeetingTests {
     _ = await states.next()
   }
 
-  @Test func `freshness is the base's, and a stale base is asked for anew under the draft`() async throws {
+  @Test func `freshness is the base's, and a stale base is requested again under the draft`() async throws {
     let desk = try await NotesDesk()
     let (task, gate) = try await desk.begin("b", .accepted, count: 2)
     #expect(!desk.notes.states(for: desk.list).current.isStale)
@@ -198,12 +198,12 @@ struct DraftMeetingTests {
     gate.open()
     try await task.value
     #expect(twin.cached(desk.list) == ["a", "b"])
-    // The other type has no draft of its own, and is stale.
+    // The other type has no draft, and is stale.
     #expect(try await text.fetch(desk.list) == "[\"a\",\"b\",\"c\"]")
     #expect(try await twin.fetch(desk.list) == ["a", "b", "c"])
   }
 
-  @Test func `an unknown outcome, and a caller that leaves, ask for what was drafted`() async throws {
+  @Test func `an unknown outcome, and a caller that leaves, request what was drafted`() async throws {
     let desk = try await NotesDesk()
     desk.bench.transport.answer("/v1/b", with: .failure(URLError(.networkConnectionLost)))
     await #expect(throws: ReactorError.self) { try await desk.add("b").value }

@@ -113,7 +113,7 @@ struct DraftTests {
     for tap in taps { try await tap.value }
   }
 
-  @Test func `row C: what is saved while a draft is shown is the base alone`() async throws {
+  @Test func `row C: a save while a draft is shown stores only the base`() async throws {
     let desk = try await NotesDesk()
     let (task, gate) = try await desk.begin("b", .refused, count: 2)
     try await desk.notes.save(["mine"], for: desk.list)

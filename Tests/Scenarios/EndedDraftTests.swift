@@ -26,12 +26,12 @@ struct EndedDraftTests {
       _ = try await notes.fetchFromNetwork(resource)
       #expect(notes.cached(resource) == ["a"])
     }
-    // The caller goes on before the last draft is released, which takes the lock once more.
+    // The caller continues before the last draft is released, which takes the lock once more.
     for _ in 0..<100_000 where living.count > 0 { await Task.yield() }
     #expect(living.count == 0)
   }
 
-  @Test func `the draft of a resource that nobody asks for again is released after ten minutes`() async throws {
+  @Test func `the draft of a resource that is not requested again is released after ten minutes`() async throws {
     let bench = Bench(except: [.ownSteps])
     let context = bench.layer.layer
     func accept(_ path: String) throws {

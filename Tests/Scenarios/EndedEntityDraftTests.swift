@@ -38,7 +38,7 @@ struct EndedEntityDraftTests {
   }
 
   @Test(arguments: [50, 200, 800])
-  func `the draft of an entity is released once a list that was asked for later has come`(count: Int) async throws {
+  func `the draft of an entity is released once a list that was requested later has come`(count: Int) async throws {
     let desk = EntityDesk()
     let list = (0..<count).map { Article($0, "one") }
     desk.bench.transport.answer("/v1/a", with: EntityDesk.list(list))
@@ -52,7 +52,7 @@ struct EndedEntityDraftTests {
   }
 
   @Test(arguments: [50, 200, 800])
-  func `of drafts of entities that no copy holds, the latest are kept`(count: Int) async throws {
+  func `among drafts of entities that no copy contains, the latest are kept`(count: Int) async throws {
     let desk = EntityDesk()
     try await write(count, in: desk, isAnswered: false)
     #expect(living.count == min(count, EntityTable.saidLimit))

@@ -41,7 +41,7 @@ struct EntityOrderTests {
     withExtendedLifetime(states) {}
   }
 
-  @Test func `nor does one that was asked for before a write, and came after it, under a later date`() async throws {
+  @Test func `a record requested before a write brings no old value back, even with a later date`() async throws {
     try await desk.fetch("b", Article(7, "old"))
     let states = await watch("b")
     bench.clock.setWallClock(forward: .seconds(3_600))
@@ -81,7 +81,7 @@ struct EntityOrderTests {
     #expect(try await next.lists.fetch("a").map(\.title) == ["new"])
   }
 
-  @Test func `a list that was asked for after a write counts as newer once it is loaded again`() async throws {
+  @Test func `a list that was requested after a write counts as newer once it is loaded again`() async throws {
     try await desk.fetch("b", Article(7, "old"))
     let states = await watch("b")
     try await write("new")
@@ -93,7 +93,7 @@ struct EntityOrderTests {
     withExtendedLifetime(states) {}
   }
 
-  @Test func `so does one that another type of model has asked for`() async throws {
+  @Test func `a list that another type of model requested after a write counts as newer`() async throws {
     try await desk.fetch("b", Article(7, "old"))
     let states = await watch("b")
     try await write("new")
@@ -106,7 +106,7 @@ struct EntityOrderTests {
     withExtendedLifetime(states) {}
   }
 
-  @Test func `the answer to a write does not replace a value that was asked for after it began`() async throws {
+  @Test func `the answer to a write does not replace a value that was requested after it began`() async throws {
     try await desk.fetch("a", Article(7, "one"))
     let gate = Gate()
     bench.transport.answer("/v1/articles/7", with: .json(Article(7, "two").json).held(at: gate))
@@ -118,7 +118,7 @@ struct EntityOrderTests {
     #expect(desk.titles("a") == ["three"])
   }
 
-  @Test func `an answer is newer than a list that was asked for before its write, whichever comes first`() async throws
+  @Test func `an answer is newer than a list that was requested before its write, whichever comes first`() async throws
   {
     try await desk.fetch("b", Article(7, "one"))
     for isListFirst in [true, false] {
@@ -145,7 +145,7 @@ struct EntityOrderTests {
   }
 
   /// The server may have answered the list before it carried the write out.
-  @Test func `the change of a write with a draft stays over a list that was asked for meanwhile`() async throws {
+  @Test func `the change of a write with a draft stays over a list that was requested meanwhile`() async throws {
     try await desk.fetch("a", Article(7, "one"))
     let context = bench.layer.layer
     let draft = Draft(id: UUID(), entity: 7, of: Article.self) { Article($0.id, "mine") }
@@ -160,7 +160,7 @@ struct EntityOrderTests {
     #expect(desk.titles("a") == ["mine, by the server"])
   }
 
-  @Test func `the answer to a write shows instead of its own draft`() async throws {
+  @Test func `the answer to a write replaces its own draft on screen`() async throws {
     try await desk.fetch("a", Article(7, "one"))
     let context = bench.layer.layer
     let draft = Draft(id: UUID(), entity: 7, of: Article.self) { Article($0.id, "mine") }
@@ -174,7 +174,7 @@ struct EntityOrderTests {
     #expect(desk.lists.confirmed("a")?.map(\.title) == ["mine, by the server"])
   }
 
-  @Test func `of two values of one answer, the later counts`() async throws {
+  @Test func `the later of two values in one response counts`() async throws {
     try await desk.fetch("a", Article(7, "one"))
     let context = bench.layer.layer
     let start = try await context.beginSending(UUID(), [])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Entities that several resources hold", .timeLimit(.minutes(5)))
 struct EntityTests {
-  @Test func `a copy shows for each member the newer of its own value and the newest one`() async throws {
+  @Test func `for each member, a copy shows its own value or the newest value, whichever is newer`() async throws {
     let desk = EntityDesk()
     try await desk.fetch("a", Article(7, "one"), Article(8, "other"))
     try await desk.fetch(Article(7, "two"))
@@ -63,7 +63,7 @@ struct EntityTests {
     try await desk.bench.log.wait(for: .notModified)
   }
 
-  @Test func `a value from disk counts from when it was asked for`() async throws {
+  @Test func `a value from disk counts from when it was requested`() async throws {
     let first = EntityDesk()
     try await first.fetch("a", Article(7, "one"))
     first.bench.clock.advance(by: .seconds(10))
@@ -197,7 +197,7 @@ struct EntityTests {
     #expect(desk.titles("a") == ["anew", "nine"])
   }
 
-  @Test func `what must not be stored is shown in no other copy`() async throws {
+  @Test func `a value that must not be stored is shown in no other copy`() async throws {
     let desk = EntityDesk()
     try await desk.fetch("a", Article(7, "one"))
     desk.bench.transport.answer(
@@ -316,7 +316,7 @@ struct EntityStreamTests {
     #expect(await states.next()?.value?.map(\.title) == ["newer"])
   }
 
-  @Test func `a change looks at the watched copies alone, and others look when they are read`() async throws {
+  @Test func `a change updates only the watched copies, and others when they are read`() async throws {
     let desk = EntityDesk()
     // Of no other test's pages.
     let id = 304

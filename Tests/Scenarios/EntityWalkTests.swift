@@ -138,7 +138,7 @@ struct EntityWalkTests {
   }
 
   @Test(arguments: 0..<60)
-  func `nor do they with writes, evictions, records on disk and a clock that is set`(seed: Int) async throws {
+  func `copies agree with writes, evictions, records on disk and a clock that is set, too`(seed: Int) async throws {
     var walk = Walk(seed: UInt64(seed), MemoryPersistence())
     try await walk.watch()
     for step in 0..<80 {

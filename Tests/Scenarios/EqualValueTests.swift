@@ -8,7 +8,7 @@ struct EqualValueTests {
   struct Plain: Codable, Sendable { var id: Int }
   struct Loose: Codable, Sendable, Equatable { var id: Int }
 
-  @Test func `is no new value, but is as fresh as it is`() async throws {
+  @Test func `an answer that is equal to the value in memory is no new value, but is as fresh as it is`() async throws {
     let bench = Bench()
     let loose = bench.layer.reactor(Loose.self)
     bench.transport.answer("/v1/a", with: .json(#"{"id":1}"#))

@@ -6,8 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Flows of one's own: closures, wrapped steps, a typed store.
-@Suite("Flows of one's own", .timeLimit(.minutes(5)))
+/// Custom flows: closures, wrapped steps, a typed store.
+@Suite("Custom flows", .timeLimit(.minutes(5)))
 struct FlowTests {
   @Test func `a closure is a whole flow: memory and flights come with it`() async throws {
     let tick = Tick()

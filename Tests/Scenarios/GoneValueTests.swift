@@ -40,7 +40,7 @@ struct GoneValueTests {
     #expect(await error { try await again.fetch("note", policy: .staleWhileRevalidate) }?.status == 503)
   }
 
-  @Test func `is not asked for with validators again, and comes back`() async throws {
+  @Test func `is not requested with validators again, and comes back`() async throws {
     let bench = try await bench()
     _ = await error { try await bench.notes.fetchFromNetwork("note") }
     bench.transport.answer("/v1/note", with: .json(Note(1, "again").json))
@@ -49,7 +49,7 @@ struct GoneValueTests {
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "again")
   }
 
-  @Test func `leaves streams, which get the error`() async throws {
+  @Test func `a value that the server does not have any more leaves streams, which get the error`() async throws {
     let bench = try await bench()
     var states = bench.notes.states(for: "note", policy: .staleWhileRevalidate).makeAsyncIterator()
     #expect(await states.next()?.value?.text == "one")
@@ -67,7 +67,7 @@ struct GoneValueTests {
     #expect(await states.first { $0.value != nil }?.error == nil)
   }
 
-  @Test func `stays where this program has written it`() async throws {
+  @Test func `a value that the server does not have any more stays where this program has written it`() async throws {
     let bench = try await bench()
     try await bench.notes.save(Note(2, "mine"), for: "note")
     _ = await error { try await bench.notes.fetchFromNetwork("note") }
@@ -102,7 +102,7 @@ struct GoneValueTests {
     #expect(desk.shown == nil)
   }
 
-  @Test func `stays with the option off`() async throws {
+  @Test func `a value that the server does not have any more stays with the option off`() async throws {
     let bench = try await bench { $0.removesGoneValues = false }
     #expect(await error { try await bench.notes.fetchFromNetwork("note") }?.status == 410)
     #expect(bench.notes.cached("note")?.text == "one")

@@ -28,7 +28,7 @@ struct InvariantTests {
     #expect(bench.stillWaiting.isEmpty)
   }
 
-  @Test func `1 what is stale is asked for anew`() async throws {
+  @Test func `1 what is stale is requested again`() async throws {
     let bench = Bench { $0.freshFor = .seconds(60) }
     bench.transport.answer("/v1/note", with: .json(Note(1, "old").json), .json(Note(1, "new").json))
     _ = try await bench.notes.fetch("note")
@@ -162,7 +162,7 @@ struct InvariantTests {
     #expect(bench.log.kinds.count { if case .loadFailed(.persistence(is Broken)) = $0 { true } else { false } } == 1)
   }
 
-  @Test func `5 a model that has changed shape is parsed anew, or fetched`() async throws {
+  @Test func `5 a model that has changed shape is parsed again, or fetched`() async throws {
     struct Titled: Codable, Sendable, Equatable { var title: String }
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "old shape").json), .json(#"{"title":"new shape"}"#))
@@ -211,7 +211,8 @@ struct InvariantTests {
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
     _ = try await bench.notes.fetch("note")
     bench.clock.advance(by: .seconds(59))
-    // Loaded from disk into the memory of a new process: its age goes on, it does not begin again.
+    // Loaded from disk into the memory of a new process: its age continues, it does not begin
+    // again.
     let next = bench.restarted { $0.freshFor = .seconds(60) }
     #expect(try await next.notes.fetch("note").text == "one")
     bench.clock.advance(by: .seconds(1))
@@ -260,7 +261,7 @@ struct InvariantTests {
     #expect(await error { try await bench.notes.fetch("note", policy: .cacheOnly) }?.isNotCached == true)
   }
 
-  @Test func `10 a failed refresh keeps the last good value, and the stream goes on`() async throws {
+  @Test func `10 a failed refresh keeps the last good value, and the stream continues`() async throws {
     let bench = Bench()
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "good").json), .response(.forbidden), .json(Note(1, "better").json))

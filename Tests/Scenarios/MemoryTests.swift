@@ -21,14 +21,14 @@ struct MemoryTests {
     #expect(try await bench.notes.fetch("note", policy: .cacheOnly).text == "one")
   }
 
-  @Test func `what is observed stays, and leaves keepUnusedFor after its last observer`() async throws {
+  @Test func `an observed model stays, and leaves keepUnusedFor after its last observer`() async throws {
     let bench = Bench { $0.keepUnusedFor = .seconds(300) }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
     _ = await states?.first { $0.fetchStatus == .idle }
     try await bench.clock.waitForSleepers()
     bench.clock.advance(by: .seconds(1_000))
-    // Nothing is left that could be evicted, so nobody sleeps.
+    // Nothing is left that could be evicted, so no task sleeps.
     try await bench.clock.waitUntilNobodySleeps()
     #expect(bench.notes.cached("note") != nil)
     states = nil
@@ -95,7 +95,7 @@ struct MemoryTests {
     #expect(bench.notes.cached(traced) == nil)
   }
 
-  /// Stands still, and wakes whoever sleeps at once.
+  /// A clock that stands still, and wakes its sleepers at once.
   private final class Restless: Clock {
     let sleeps = Atomic<Int>(0)
     var now: TestClock.Instant { TestClock.Instant() }
@@ -106,7 +106,7 @@ struct MemoryTests {
     }
   }
 
-  @Test func `what is observed is not looked at again and again to be evicted`() async throws {
+  @Test func `eviction does not examine observed models again and again`() async throws {
     let clock = Restless()
     let bench = Bench {
       $0.clock = clock

@@ -15,7 +15,7 @@ import Testing
 
   private static func link(_ value: String) throws -> HTTPFields { [try #require(HTTPField.Name("Link")): value] }
 
-  @Test func `has the header fields from network, memory and disk`() async throws {
+  @Test func `the response of a model has the header fields from network, memory and disk`() async throws {
     let limit = try #require(HTTPField.Name("X-RateLimit-Remaining"))
     answer(
       "/v1/note", Note(1, "one"),
@@ -43,7 +43,7 @@ import Testing
     #expect(bench.transport.requests.count == 1)
   }
 
-  @Test func `has the header fields that a 304 has renewed`() async throws {
+  @Test func `the response of a model has the header fields that a 304 has renewed`() async throws {
     let name = try #require(HTTPField.Name("X-Page"))
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "one").json, headers: [.eTag: "\"1\"", name: "old"]),
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `joins the flight of a fetch`() async throws {
+  @Test func `the response of a model joins the flight of a fetch`() async throws {
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, headers: [.server: "x"]).held(at: gate))
     let notes = bench.notes
@@ -93,7 +93,7 @@ import Testing
     "//api.example.com/v1/notes?page=2",
     "HTTPS://API.example.com:443/v1/x/../notes?page=2#top",
   ])
-  func `leads to the next page, however its target is written`(target: String) async throws {
+  func `the response of a model leads to the next page, however its target is written`(target: String) async throws {
     answer("/v1/notes?page=1", Note(1, "one"), headers: try Self.link("<\(target)>; rel=\"next\""))
     answer("/v1/notes?page=2", Note(2, "two"), headers: [:])
     var first = Resource("notes", query: ["page": "1"], headers: [.acceptLanguage: "de"])
@@ -109,7 +109,7 @@ import Testing
     #expect(try await bench.notes.fetch(Resource("notes", query: ["page": "2"]), policy: .cacheOnly).id == 2)
   }
 
-  @Test func `leads out of the path of the base URL, from disk too`() async throws {
+  @Test func `the response of a model leads out of the path of the base URL, from disk too`() async throws {
     answer("/v1/notes", Note(1, "one"), headers: try Self.link("</other/notes?page=2>; rel=next"))
     answer("/other/notes?page=2", Note(2, "two"), headers: [:])
     _ = try await bench.notes.fetch("notes")
@@ -118,7 +118,7 @@ import Testing
     #expect(try await restarted.notes.fetch(next).id == 2)
   }
 
-  @Test func `leads nowhere with an anchor, or another relation`() async throws {
+  @Test func `the response of a model leads nowhere with an anchor, or another relation`() async throws {
     answer(
       "/v1/notes", Note(1, "one"),
       headers: try Self.link("</a>; rel=next; anchor=\"#x\", </b>; rel=\"last next\", </c>; rel=prev"))
@@ -132,7 +132,7 @@ import Testing
     "https://evil.example/v1/notes", "http://api.example.com/v1/notes", "https://api.example.com:8443/v1/notes",
     "//evil.example/v1", "https://api.example.com.evil.example/",
   ])
-  func `leads to no other origin`(target: String) async throws {
+  func `the response of a model leads to no other origin`(target: String) async throws {
     answer("/v1/notes", Note(1, "one"), headers: try Self.link("<\(target)>; rel=next"))
     let page = try await bench.notes.fetchResponse("notes")
     for resource in [{ try page.link(rel: "next") }, { Resource(link: target) }] as [() throws -> Resource?] {
@@ -145,7 +145,7 @@ import Testing
     #expect(bench.transport.requests.count == 1)
   }
 
-  @Test func `says why a link with a secret in its query cannot be followed`() async throws {
+  @Test func `the response of a model says why a link with a secret in its query cannot be followed`() async throws {
     answer("/v1/notes", Note(1, "one"), headers: try Self.link("</v1/notes?token=c0ffee>; rel=next"))
     let page = try await bench.notes.fetchResponse("notes")
     let failure = await error { try page.link(rel: "next") }

@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// Events as those who count them see them.
+/// Events as an observer that counts them sees them.
 @Suite("Observed events", .timeLimit(.minutes(5)))
 struct ObservedEventsTests {
   private final class Owner: Sendable {
@@ -57,7 +57,7 @@ struct ObservedEventsTests {
     #expect(await reader.value == [.invalidated])
   }
 
-  @Test func `what a slow reader has lost is told after what came before it`() async throws {
+  @Test func `a slow reader is told of lost events after the earlier ones`() async throws {
     let bench = Bench()
     try await bench.notes.save(Note(1, "one"), for: "note")
     var events = bench.layer.events.makeAsyncIterator()

@@ -84,7 +84,7 @@ struct OutageTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `who has no value gets the error for a second, and then makes one request without retries`() async throws {
+  @Test func `a caller without a value gets the error for a second, then sends one request`() async throws {
     let bench = try await bench(retry: RetryPolicy(attempts: 3, firstDelay: .zero))
     _ = try await bench.notes.fetch("note")
     #expect(bench.transport.requestCount == 5)
@@ -110,7 +110,7 @@ struct OutageTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what is on disk stands in without a request too`() async throws {
+  @Test func `a record on disk is a stale fallback without a request, too`() async throws {
     let first = try await bench()
     let bench = first.restarted {
       $0.freshFor = .seconds(60)

@@ -60,7 +60,7 @@ struct OverlappingWritesTests {
     #expect(bench.stillWaiting.isEmpty)
   }
 
-  @Test func `with four lanes of steady writes, a caller waits for those under way alone`() async throws {
+  @Test func `with four lanes of steady writes, a caller waits only for the writes in flight`() async throws {
     let lanes = try (0..<4).map { _ in try lane(20) }
     executor.run()
     #expect(begun.value == 4)

@@ -106,7 +106,7 @@ struct PolicyTableTests {
   }
 
   @Test(arguments: ["no-cache", "must-revalidate, max-age=0"])
-  func `what the server forbids to use unasked stands in for nothing`(directive: String) async throws {
+  func `a value that the server forbids to serve stale is no fallback`(directive: String) async throws {
     for policy in [FetchPolicy.cacheFirst, .networkFirst, .staleWhileRevalidate] {
       let bench = Bench { $0.staleIfError = .never }
       bench.transport.answer(
@@ -120,7 +120,7 @@ struct PolicyTableTests {
     }
   }
 
-  @Test func `no-store reaches its waiters, and nobody after them`() async throws {
+  @Test func `a no-store response reaches its waiters, and no later caller`() async throws {
     let bench = Bench()
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "one").json, fields: [.cacheControl: "no-store"]),

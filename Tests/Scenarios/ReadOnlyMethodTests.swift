@@ -32,7 +32,7 @@ private struct StrictServer: Transport {
 @Suite("Resources that only read", .timeLimit(.minutes(5)))
 struct ReadOnlyMethodTests {
   @Test(arguments: ["GET", "POST", "REPORT", "PUT", "SEARCH"])
-  func `are asked for again when they are stale, by any method, from memory and from disk`(method: String) async throws
+  func `are requested again when they are stale, by any method, from memory and from disk`(method: String) async throws
   {
     let server = StrictServer()
     let clock = TestClock()
@@ -40,7 +40,7 @@ struct ReadOnlyMethodTests {
     var resource = Resource("search", method: HTTPRequest.Method(rawValue: method) ?? .get, body: Data("q".utf8))
     resource.isReadOnly = true
     for changes in [false, true] {
-      // Each with a memory that is empty, and with one that is not.
+      // Each with an empty memory, and with a filled one.
       for _ in 0..<2 {
         var configuration = ReactorConfiguration()
         (configuration.clock, configuration.now) = (clock, clock.wallClock)

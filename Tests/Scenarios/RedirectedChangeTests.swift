@@ -70,7 +70,7 @@ private struct Heeding: Persistence {
     }
   }
 
-  /// Returns the paths that are requested again, by this layer and by one that is made after it.
+  /// Returns the paths that are requested again, by this layer and by a later one.
   private func stale(_ notes: Reactor<Note>) async throws -> [[String]] {
     for path in Self.paths { script.answer("/v1/\(path)", with: .failure(URLError(.badServerResponse))) }
     var stale: [[String]] = []
@@ -93,7 +93,7 @@ private struct Heeding: Persistence {
       .response(.notFound), .response(.internalServerError), .failure(ReactorError.timedOut), .json("no note"),
       .json(Note(1, "new").json),
     ] as [Answer])
-  func `has been made, whatever becomes of what follows`(last: Answer) async throws {
+  func `has been made, whatever happens to what follows`(last: Answer) async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: redirect(303, to: "there", naming: "named"))
@@ -111,7 +111,7 @@ private struct Heeding: Persistence {
     #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
   }
 
-  @Test func `has been made, though too many redirects follow`() async throws {
+  @Test func `a change whose redirect is followed has been made, though too many redirects follow`() async throws {
     let notes = layer(1).reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: redirect(307, to: "there"))
@@ -120,7 +120,7 @@ private struct Heeding: Persistence {
     #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
   }
 
-  @Test func `has been made, though it is cancelled then`() async throws {
+  @Test func `a change whose redirect is followed has been made, though it is cancelled then`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     let gate = Gate()
@@ -165,7 +165,7 @@ private struct Heeding: Persistence {
     #expect(try await stale(notes) == [["note"], ["note"]])
   }
 
-  @Test func `that is refused changes nothing`() async throws {
+  @Test func `a change whose redirect is followed that is refused changes nothing`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: .response(.conflict, fields: [.location: "named"]))

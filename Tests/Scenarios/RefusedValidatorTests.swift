@@ -58,7 +58,7 @@ struct RefusedValidatorTests {
   }
 
   @Test(arguments: [HTTPResponse.Status.unauthorized, .notFound, .gone, .tooManyRequests])
-  func `an answer about something else is not asked for twice`(status: HTTPResponse.Status) async throws {
+  func `an answer about something else is not requested twice`(status: HTTPResponse.Status) async throws {
     let bench = bench(status)
     _ = try await bench.notes.fetch("note")
     #expect(await error { try await bench.notes.fetchFromNetwork("note") }?.status == status.code)

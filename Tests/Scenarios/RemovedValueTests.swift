@@ -14,7 +14,7 @@ struct RemovedValueTests {
   }
 
   @Test(arguments: [true, false])
-  func `a stream is not loading after a removal, and is when it is asked for again`(removesAll: Bool) async throws {
+  func `a stream is not loading after a removal, and is when it is requested again`(removesAll: Bool) async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
     var states = bench.notes.states(for: "note").makeAsyncIterator()
@@ -33,7 +33,7 @@ struct RemovedValueTests {
     #expect(await states.next()?.isRemoved == false)
   }
 
-  @Test func `what is derived from it, or depends on it, is removed with it`() async throws {
+  @Test func `values derived from it, or dependent on it, are removed with it`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     let notes = bench.notes
@@ -46,16 +46,15 @@ struct RemovedValueTests {
     #expect(isAbsent(await dependent.first { $0.value == nil && $0.fetchStatus == .idle }))
   }
 
-  @Test func `what nobody has asked for yet is loading`() {
+  @Test func `a value that was never requested is loading`() {
     guard case .loading = Bench().notes.states(for: "note").current.phase else {
       Issue.record("there is nothing to have been removed")
       return
     }
   }
 
-  /// It may have been carried out: its caller is the only one who can be told.
-  @Test func `a request that changes something goes on when all is removed, and nothing of it is stored`() async throws
-  {
+  /// It may have been carried out: only its caller can be told.
+  @Test func `a request that changes something continues when all is removed, and is not stored`() async throws {
     let gate = Gate()
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "made").json).held(at: gate))

@@ -38,7 +38,7 @@ struct RequestSettingsTests {
     #expect(quick != "notes/1" && bench.transport.requestCount == 1)
   }
 
-  @Test func `the priority is that of the tasks that request`() async throws {
+  @Test func `the tasks that send the request have its priority`() async throws {
     let seen = Mutex<TaskPriority?>(nil)
     let bench = Bench(
       transport: ScriptedTransport { _, _ in

@@ -44,7 +44,7 @@ struct SecretKeyTests {
     try await persistence.entries(in: nil, url: nil).map(\.key.url)
   }
 
-  @Test func `is asked for once by a layer, and not before there is a secret`() async throws {
+  @Test func `is requested once by a layer, and not before there is a secret`() async throws {
     let store = KeyedPersistence(RecordKey.SecretKey())
     let bench = bench(store)
     _ = try await bench.notes.fetch("note")
@@ -74,7 +74,7 @@ struct SecretKeyTests {
     #expect(bench.transport.requestCount == 1)
   }
 
-  @Test func `names the record for RecordKey too`() async throws {
+  @Test func `the key of a store's secrets names the record for RecordKey too`() async throws {
     let store = KeyedPersistence(RecordKey.SecretKey())
     _ = try await bench(store).notes.fetch(resource)
     let url = "https://api.example.com/v1/note?password=hunter2"
@@ -85,7 +85,7 @@ struct SecretKeyTests {
     #expect(try await store.load(key(nil)) == nil)
   }
 
-  /// In one process, which has one key of its own: so it is the second that can read the store's.
+  /// In one process, which has its own key, so the second layer can read the store's.
   @Test func `that cannot be read leaves a layer that works, and misses after a restart`() async throws {
     let store = KeyedPersistence(nil)
     let bench = bench(store)
@@ -115,7 +115,7 @@ struct SecretKeyTests {
     }
   }
 
-  @Test func `is not needed where there is no store`() async throws {
+  @Test func `the key of a store's secrets is not needed where there is no store`() async throws {
     let bench = bench(nil)
     for _ in 0..<2 { _ = try await bench.notes.fetch(resource) }
     #expect(bench.transport.requestCount == 1)

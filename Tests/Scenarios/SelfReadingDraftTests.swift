@@ -39,7 +39,7 @@ struct SelfReadingDraftTests {
     #expect(try await notes.fetchFromNetwork(list) == ["x", "y"])
   }
 
-  @Test func `of many drafts, each reads those beneath, and each runs once`() async throws {
+  @Test func `each of many drafts reads the ones beneath, and runs once`() async throws {
     let desk = try await NotesDesk()
     let (notes, list) = (desk.notes, desk.list)
     let runs = Shared(0)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct `A change` {
-  @Test func `is sent and not fetched, and the error says so before a request is made`() async throws {
+  @Test func `a change is sent and not fetched, and the error says so before a request is made`() async throws {
     let bench = Bench(except: [.ownSteps])
     let post = Resource("note", method: .post)
     for policy in FetchPolicy.allCases {
@@ -17,7 +17,7 @@ import Testing
     #expect(bench.transport.requests.isEmpty)
   }
 
-  @Test func `is no read: that is fetched, whatever its method`() async throws {
+  @Test func `a change is no read: that is fetched, whatever its method`() async throws {
     let bench = Bench(except: [.ownSteps])
     var search = Resource("search", method: .post)
     search.isReadOnly = true
@@ -29,7 +29,7 @@ import Testing
     #expect(bench.transport.requests.isEmpty)
   }
 
-  @Test func `returns its model, or the response with it, or nothing`() async throws {
+  @Test func `a change returns its model, or the response with it, or nothing`() async throws {
     let bench = Bench()
     bench.transport.answer(
       "/v1/notes", with: .json(Note(7, "new").json, status: .created, fields: [.location: "/v1/notes/7"]))
@@ -44,7 +44,7 @@ import Testing
     #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
   }
 
-  @Test func `invalidates what only memory has, whatever its identity headers`() async throws {
+  @Test func `a change invalidates what only memory has, whatever its identity headers`() async throws {
     let bench = Bench(persistence: nil)
     bench.transport.answer("/v1/note", with: .json(Note(1, "before").json))
     var german = Resource("note", headers: [.acceptLanguage: "de"])

@@ -10,7 +10,7 @@ import Testing
 /// A way in which a server answers a request with validators. The guide *Servers as they are* names
 /// servers of each.
 enum Answering: CaseIterable {
-  /// The tag is weak, and that of a 304 is strong: nginx with gzip.
+  /// The tag is weak, and the tag of a 304 is strong: nginx with gzip.
   case weakened
   /// A 304 has no tag: flask-smorest, Squid.
   case untagged
@@ -67,7 +67,7 @@ enum Answering: CaseIterable {
   }
 }
 
-/// Renames the note, if nobody else has changed it.
+/// Renames the note, unless another client has changed it.
 private struct Rename: Mutation {
   var text: String
 
@@ -99,7 +99,7 @@ private struct Screen {
   var shown: LoadState<Note> { notes.states(for: "note").current }
 }
 
-/// A list of notes, two on a page, whose next page is in `Link`. A tag covers the body alone, and a
+/// A list of notes, two on a page, whose next page is in `Link`. A tag covers only the body, and a
 /// 304 has no `Link`.
 private struct Shelf {
   /// The number that makes each link new; `nil` for links that stay.

@@ -22,7 +22,7 @@ struct SpellingTests {
         != RecordKey(method: .get, url: "https://h/a", scope: Scope(Self.decomposed)))
   }
 
-  @Test func `each spelling has a model of its own`() async throws {
+  @Test func `each spelling has its own model`() async throws {
     let bench = Bench()
     try await bench.notes.save(Note(1, "composed"), for: Resource(Self.composed))
     try await bench.notes.save(Note(2, "decomposed"), for: Resource(Self.decomposed))

@@ -56,7 +56,7 @@ struct StaleAfterTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what is on disk stands in too`() async throws {
+  @Test func `a record on disk is a stale fallback, too`() async throws {
     let gate = Gate()
     let first = try await bench(gate)
     let bench = first.restarted {

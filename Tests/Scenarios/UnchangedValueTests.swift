@@ -65,7 +65,7 @@ struct UnchangedValueTests {
     #expect(later.log.count(.parsed) == 1)
   }
 
-  @Test func `a step of one's own confirms by passing on what it was given, and changes by changing it`() async throws {
+  @Test func `a custom step confirms a value by returning it, and changes it by returning another`() async throws {
     let says = Shared<String?>(nil)
     let reactor = Reactor(
       flow: ReactorFlow<String>(
@@ -111,7 +111,7 @@ struct UnchangedValueTests {
     #expect(try await later.notes.fetch("note", policy: .cacheOnly).text == "one")
   }
 
-  @Test func `a save that nobody waits for fails alone`() async throws {
+  @Test func `a save without waiters fails without affecting others`() async throws {
     let faulty = FaultyPersistence()
     faulty.fail(.save, with: Broken())
     let bench = Bench(persistence: faulty) {

@@ -32,7 +32,7 @@ struct WorkForOthersTests {
     while let state = await stream.next(), state.value != value || state.fetchStatus != .idle {}
   }
 
-  @Test func `what an invalidation asks for has the priority of the stream that waits for it`() async throws {
+  @Test func `a request by an invalidation has the priority of the stream that waits for it`() async throws {
     let priorities = Shared<[TaskPriority]>([])
     let reactor = reactor(priorities)
     let stream = await Task(priority: .high) { reactor.states(for: "a").subscribe() }.value
@@ -43,7 +43,7 @@ struct WorkForOthersTests {
     #expect(priorities.value == [.high, .high])
   }
 
-  @Test func `what a poll asks for has the priority of the stream`() async throws {
+  @Test func `a request by a poll has the priority of the stream`() async throws {
     let priorities = Shared<[TaskPriority]>([])
     let clock = TestClock()
     let reactor = reactor(priorities, clock)
@@ -55,7 +55,7 @@ struct WorkForOthersTests {
     #expect(priorities.value == [.high, .high])
   }
 
-  @Test func `a timer keeps nothing of whoever was the first to need it`() async throws {
+  @Test func `a timer retains nothing of the caller that first needed it`() async throws {
     let clock = TestClock()
     let bench = Bench(clock: clock) { $0.keepUnusedFor = .seconds(300) }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
@@ -85,7 +85,7 @@ struct WorkForOthersTests {
   }
 
   @Test(arguments: [true, false])
-  func `invalidating what nobody has keeps nothing`(isPersistent: Bool) async throws {
+  func `invalidating an unknown resource retains nothing`(isPersistent: Bool) async throws {
     let bench = Bench(persistence: isPersistent ? MemoryPersistence() : nil)
     for number in 0..<2_000 { await bench.notes.invalidate(Resource("note\(number)")) }
     #expect(bench.layer.keys.count == 0)

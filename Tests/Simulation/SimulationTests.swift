@@ -15,7 +15,7 @@ struct SimulationTests {
     #expect(logs[0] != logs[2])
   }
 
-  @Test func `what depends on an order is found, with its seed and the fewest steps`() async {
+  @Test func `a dependence on order is found, with its seed and the fewest steps`() async {
     let found = Mutex<[String]>([])
     await withKnownIssue {
       await Simulation.run(seeds: 0..<200) { world in
@@ -39,13 +39,13 @@ struct SimulationTests {
     #expect(report.contains("writes 1"))
   }
 
-  @Test func `one who waits for what will not happen is found`() async {
+  @Test func `a user that waits for an event that never happens is found`() async {
     await expectFailure("the simulation is stuck") { world in
       try await Gate().wait()
     }
   }
 
-  @Test func `what has no end is found`() async {
+  @Test func `an endless run is found`() async {
     await expectFailure("did not end") { world in
       while !Task.isCancelled { try await world.clock.sleep(for: .seconds(1)) }
     }

@@ -69,7 +69,7 @@ struct IdleLayer {
       }
       let entries = layer.outbox.states
       group.addTask { for await _ in entries {} }
-      // The beginning is none of an idle layer.
+      // At the start, a layer is not idle.
       try await Task.sleep(for: .milliseconds(800))
       let start = try Self.spent()
       try await Task.sleep(for: .milliseconds(1_500))

@@ -24,7 +24,7 @@ private struct PrivateMapped: Mappable, Equatable {
 ///
 /// Arguments: `models`, the store's directory, and `write` or `read`. On standard output, a line
 /// for each kind: its name, and `lost` where a local write was not found or a stored model was made
-/// anew.
+/// again.
 struct ModelKinds {
   let layer: ModelLayer
   let directory: URL

@@ -59,7 +59,7 @@ import TestSupport
     }
   }
 
-  /// Each task has keys of its own, so that the versions of one key are saved in their order.
+  /// Each task has its own keys, so that the versions of one key are saved in their order.
   private static func write(to store: any Persistence, _ task: Int, of tasks: Int, run: Int, seed: UInt64) async throws
   {
     var generator = SeededGenerator(seed: seed &+ UInt64(task))

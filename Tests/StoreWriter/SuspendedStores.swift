@@ -9,7 +9,7 @@
   /// Both SQLite stores in a directory, written by several tasks, and suspended when it is told to.
   ///
   /// Arguments: `suspended` and the directory. On standard input: `s` to suspend and `r` to resume.
-  /// On standard output, a line after each: `suspended` or `resumed`, and the count of commits so
+  /// On standard output, a line after each: `suspended` or `resumed`, and the number of commits so
   /// far.
   struct SuspendedStores {
     static func run(_ path: String) async throws {

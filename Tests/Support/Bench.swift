@@ -47,7 +47,7 @@ public final class Bench: Sendable {
   /// No loopback host, so that reachability counts.
   public static let url = URL(string: "https://api.example.com/v1") ?? URL(filePath: "/")
 
-  /// Another layer over the same disk, server and time: the program started anew.
+  /// Another layer over the same disk, server and time: the program started again.
   public func restarted(configure: (inout ReactorConfiguration) -> Void = { _ in }) -> Bench {
     Bench(persistence: persistence, clock: clock, transport: transport, configure: configure)
   }

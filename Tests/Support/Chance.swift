@@ -9,8 +9,8 @@ public enum Chance {
     return seed
   }
 
-  /// The number of repetitions of a randomized test: that of an environment variable, one at
-  /// least. Without it, `thorough` if `REACTOR_THOROUGH` is set, as by `make test-all`.
+  /// The number of repetitions of a randomized test: from an environment variable, at least one.
+  /// Without it, `thorough` if `REACTOR_THOROUGH` is set, as by `make test-all`.
   public static func count(_ variable: String, default count: Int, thorough: Int? = nil) -> Int {
     let environment = ProcessInfo.processInfo.environment
     if let number = environment[variable].flatMap({ Int($0) }) { return max(1, number) }

@@ -3,7 +3,7 @@
   import ReactorTesting
 
   /// Several processes write to one store at once, each its own keys, while this one reads it all:
-  /// the first of them is killed again and again, the others go on.
+  /// the first of them is killed again and again, the others continue.
   public struct CompanyTrial: Sendable {
     public static let writerCount = 3
     public var engine: WriterEngine

@@ -55,11 +55,11 @@
     }
 
     public func kill() {
-      // The number of one that has ended may be another's.
+      // The id of an exited process may belong to another.
       if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// ``kill(after:)`` on a thread of its own, since it blocks.
+    /// ``kill(after:)`` on a separate thread, since it blocks.
     public func killed(after count: Int) async throws -> Run {
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try kill(after: count) }) }

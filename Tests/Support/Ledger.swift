@@ -18,7 +18,7 @@ public struct Ledger: Sendable {
   private var version = 0
   private let isTyped: @Sendable (any Error) -> Bool
 
-  /// - Parameter isTyped: whether an error is one that the store documents.
+  /// - Parameter isTyped: whether the store documents an error.
   public init(isTyped: @escaping @Sendable (any Error) -> Bool) { self.isTyped = isTyped }
 
   /// All that a store can do, several saves at once among it; opens it twice.
@@ -171,7 +171,7 @@ extension Ledger {
     self.possible[number, default: [0]].insert(version)
   }
 
-  /// 0 for no record, -1 for one that nobody saved.
+  /// 0 for no record, -1 for a record that was never saved.
   private func version(of record: Record?, _ number: Int) -> Int {
     record.map { WrittenRecord($0, number: number)?.version ?? -1 } ?? 0
   }

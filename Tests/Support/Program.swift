@@ -23,8 +23,7 @@
       throw CocoaError(.fileNoSuchFile)
     }
 
-    /// Runs the program to its end and returns its output. It blocks, so it has a thread of its
-    /// own.
+    /// Runs the program to its end and returns its output. It blocks, so it has a separate thread.
     public func output(_ arguments: String...) async throws -> String {
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try run(arguments) }) }

@@ -12,7 +12,7 @@ public struct RedirectScenario: Sendable {
 
   public init(_ transport: any Transport) { self.transport = transport }
 
-  /// A copy is fresh for as long as the redirect is, and is then asked for anew, without the
+  /// A copy is fresh for as long as the redirect is, and is then asked for again, without the
   /// validators of another URL.
   public func expectShortestFreshness() async throws {
     try await MockServer.run { request in
@@ -60,7 +60,7 @@ public struct RedirectScenario: Sendable {
     }
   }
 
-  /// A 304 that nobody asked for, from another URL, confirms nothing.
+  /// An unsolicited 304 from another URL, confirms nothing.
   public func expectNoConfirmationFromElsewhere() async throws {
     let hasMoved = Shared(false)
     try await MockServer.run { request in
@@ -78,7 +78,7 @@ public struct RedirectScenario: Sendable {
     }
   }
 
-  /// A redirect that may not be stored leaves nothing of what it leads to; neither does one that
+  /// A redirect that may not be stored leaves nothing of its target; neither does a redirect that
   /// follows a change.
   public func expectNothingStored() async throws {
     try await MockServer.run { request in

@@ -47,7 +47,7 @@ public struct RedirectedWriteScenario: Sendable {
     Row(.put, 200, "", isDone: false, "PUT /posts b"),
   ]
 
-  /// None is lost without a word, and no other origin gets one.
+  /// No write is lost silently, and no other origin gets one.
   public func expectNoLoss() async throws {
     for row in Self.rows {
       try await MockServer.run { _ in

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 public import ReactorCore
 
-/// Saves records of 1 KB, each under a key of its own, for a store that must stay small.
+/// Saves records of 1 KB, each under a separate key, for a store that must stay small.
 public struct Soak: Sendable {
   /// The number of repetitions: `REACTOR_SOAK`, or 5,000.
   public let count: Int

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Runs its jobs in ``run()`` alone, on the caller's thread, in the order in which they came.
+/// Runs its jobs only in ``run()``, on the caller's thread, in the order in which they came.
 public final class SteppedExecutor: TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
 

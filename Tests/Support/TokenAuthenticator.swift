@@ -13,7 +13,7 @@ public final class TokenAuthenticator: Authenticator {
   private let state = Shared((next: 2, refused: [String](), failure: (any Error)?.none))
   private let ignoresCancellation: Bool
 
-  /// - Parameter ignoresCancellation: whether a refresh that is cancelled goes on, and brings its
+  /// - Parameter ignoresCancellation: whether a refresh that is cancelled continues, and brings its
   ///   token.
   public init(ignoresCancellation: Bool = false) { self.ignoresCancellation = ignoresCancellation }
 
@@ -47,7 +47,7 @@ public final class TokenAuthenticator: Authenticator {
 }
 
 extension ScriptedTransport {
-  /// The tokens that requests came with, in order; `-` where there was none.
+  /// The tokens that requests came with, in order; `-` without a token.
   public var tokens: [String] {
     requests.map { received in
       received.request.headerFields[.authorization].map { String($0.dropFirst("Bearer ".count)) } ?? "-"

@@ -6,7 +6,7 @@
   @testable import ReactorCore
 
   @Suite struct `File persistence in a process that is killed` {
-    @Test func `what was acknowledged is there, and nothing is torn`() async throws {
+    @Test func `acknowledged records are there, and none is torn`() async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed file persistence")
         let trial = KillTrial(.files, path: directory.path(percentEncoded: false), seed: seed)
@@ -20,7 +20,7 @@
       }
     }
 
-    @Test func `others that write to the same directory meanwhile go on and lose nothing`() async throws {
+    @Test func `others that write to the same directory meanwhile continue and lose nothing`() async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed file persistence in company")
         let trial = CompanyTrial(.files, path: directory.path(percentEncoded: false), seed: seed)

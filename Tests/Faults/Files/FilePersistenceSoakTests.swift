@@ -6,7 +6,7 @@
   @testable import ReactorCore
 
   @Suite struct `File persistence in the long run` {
-    /// In a process of its own: its memory is measured.
+    /// In a separate process, because its memory is measured.
     @Test func `the store stays under its limit, and memory stays flat`() async throws {
       await withTemporaryDirectory { directory in
         let path = directory.path(percentEncoded: false)

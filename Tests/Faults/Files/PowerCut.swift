@@ -31,7 +31,7 @@ final class PowerCut: Sendable {
     self.lies = lies
   }
 
-  /// Begins anew with what is there; everything stops at the `call`-th call.
+  /// Begins again with what is there; everything stops at the `call`-th call.
   func arm(at call: Int) {
     disk.withLock { disk in
       disk = Disk(failing: call)
@@ -77,8 +77,8 @@ final class PowerCut: Sendable {
     if let number = number(path, &disk) { disk.written[number] = contents(path) }
   }
 
-  /// Leaves what a disk may hold after the cut: of each name the file that it had for certain or
-  /// the one that it has; of each file, for each sector of 512 bytes and for the length, what was
+  /// Leaves what a disk may hold after the cut: for each name, the file that it certainly had or
+  /// the file that it has; of each file, for each sector of 512 bytes and for the length, what was
   /// synchronised or what was written.
   func cut(_ generator: inout SeededGenerator) {
     let disk = disk.withLock { $0 }

@@ -2,9 +2,9 @@
   import TestSupport
   import Testing
 
-  /// Nothing that waits takes a processor's time: no loop is the cause of its own next round.
+  /// Waiting costs no processor time: no loop triggers its own next round.
   ///
-  /// Each layer is in a process of its own, whose time is measured, so it does not matter what else
+  /// Each layer runs in a separate process, whose time is measured, so it does not matter what else
   /// runs.
   @Suite(.timeLimit(.minutes(5))) struct `A layer that waits` {
     @Test(arguments: IdleCase.allCases) func `takes next to no processor time`(which: IdleCase) async throws {

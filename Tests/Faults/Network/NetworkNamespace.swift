@@ -5,7 +5,7 @@
 
   @testable import ReactorCore
 
-  /// A network of its own, with a link `v0` whose other end is `v1`. It is gone with the value.
+  /// A separate network, with a link `v0` whose other end is `v1`. Releasing the value removes it.
   final class NetworkNamespace: Sendable {
     struct Failure: Error { let command: String, status: Int32 }
 
@@ -40,7 +40,7 @@
       return made.withLock { $0 }
     }
 
-    /// Glibc declares it for _GNU_SOURCE alone, so Swift does not see it.
+    /// Glibc declares it only for _GNU_SOURCE, so Swift does not see it.
     private static func setns(_ descriptor: Int32, _ type: Int32) -> Int32 {
       guard let symbol = dlsym(nil, "setns") else { return -1 }
       let function = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)

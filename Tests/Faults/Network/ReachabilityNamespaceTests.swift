@@ -24,7 +24,7 @@
       return sockets.isReachable()
     }
 
-    @Test func `loopback alone is not reachable`() throws {
+    @Test func `a machine with only loopback is not reachable`() throws {
       #expect(try isReachable() == false)
     }
 
@@ -67,7 +67,7 @@
       #expect(await changes.next() == false)
       try network.ip("route add default dev v0")
       #expect(await changes.next() == true)
-      // The kernel announces the link alone, not the route that goes with it.
+      // The kernel announces only the link, not the route that goes with it.
       try network.ip("link set v0 down")
       #expect(await changes.next() == false)
     }
@@ -80,7 +80,7 @@
     }
 
     @Test func `passes over a route that is not a default one`() throws {
-      // A link's coming up is announced late; loopback's routes alone say nothing else.
+      // A link that comes up is announced late; loopback's routes announce nothing else.
       try network.ip("link del v0")
       let sockets = try #require(network.sockets())
       defer { sockets.close() }

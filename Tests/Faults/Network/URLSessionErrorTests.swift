@@ -82,7 +82,7 @@ struct `URLSession's errors` {
     #expect(count.value == 1)
   }
 
-  @Test func `nobody listening is a connection that cannot be made`() async throws {
+  @Test func `a port without a listener is a connection that cannot be made`() async throws {
     let port = MockServer.unusedPort
     let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(port)", path: "/")
     let error = await #expect(throws: URLError.self) { try await URLSessionTransport().send(request) }
@@ -96,7 +96,7 @@ struct `URLSession's errors` {
   }
 
   @Test(.enabled(if: UntrustedServer.isAvailable))
-  func `a certificate that nobody has signed is an error`() async throws {
+  func `an unsigned certificate is an error`() async throws {
     try await UntrustedServer.run { server in
       let request = HTTPRequest(method: .get, scheme: "https", authority: server.authority, path: "/")
       let error = await #expect(throws: URLError.self) { try await URLSessionTransport().send(request) }

@@ -87,7 +87,7 @@ import Testing
 #if os(macOS) || os(Linux)
   @Suite(.timeLimit(.minutes(5))) struct `An outbox in files of a process that is killed` {
     /// Killed before a system call of the store: each in turn, in a row of runs.
-    @Test func `everything acknowledged is there, and the next process goes on`() async throws {
+    @Test func `everything acknowledged is there, and the next process continues`() async throws {
       let seed = Chance.seed("Killed outbox")
       var generator = SeededGenerator(seed: seed)
       let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 27, thorough: 9)

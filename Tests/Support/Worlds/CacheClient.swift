@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorTesting
 import Synchronization
 
-/// One who uses the library: a layer and a scope, with two types of model.
+/// A user of the library: a layer and a scope, with two types of model.
 struct CacheClient: Sendable {
   let owner: String
   let model: ReferenceModel
@@ -113,7 +113,7 @@ struct CacheClient: Sendable {
       world.note("\(who): \(document.version)/\(document.order)")
       let order = model.judge(document, place, before, mustBeAsked: !isLooking, who)
       // Waiters are notified of a local write before it is on disk. An overtaken value is not
-      // stored. Neither is a value that was confirmed while it was in memory alone.
+      // stored. Neither is a value that was confirmed while it was only in memory.
       let isNew = (model.server.arrival(document.order) ?? .zero) >= before.asked
       let mayBeStored = isNew && !before.isBeingWritten
       if isForgetful, document.version > 0, mayBeStored, model.slowness == .zero {
@@ -222,8 +222,8 @@ struct CacheClient: Sendable {
   /// Watches as long as the task lives.
   ///
   /// - Parameters:
-  ///   - isLasting: whether it is there at the end. What one that leaves is given last may be older
-  ///     than what the others have by then.
+  ///   - isLasting: whether it is there at the end. The last state that a leaving observer gets may
+  ///     be older than what the others have by then.
   ///   - polling: how often it asks the network; zero: not at all.
   func watch(_ place: Place, isLasting: Bool = true, polling: Duration = .zero) async {
     let watcher = Watcher(self, place, isLasting: isLasting)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A model of a document: each type of them has a reactor of its own, and they share the records.
+/// A model of a document: each type has its own reactor, and they share the records.
 protocol DocumentModel: Codable, Sendable {
   init(_ document: Document)
   var document: Document { get }

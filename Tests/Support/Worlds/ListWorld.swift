@@ -265,7 +265,7 @@ extension ListWorld {
     }
   }
 
-  /// Once everything works and nobody does anything, lists that are read are quiet.
+  /// Once everything works and the users are idle, lists that are read are quiet.
   func judgeQuiet() async {
     try? await world.clock.sleep(for: .seconds(300))
     let before = requests.load(ordering: .relaxed)

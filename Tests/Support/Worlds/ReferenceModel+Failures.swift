@@ -42,7 +42,7 @@ extension ReferenceModel {
   func judgeOfDisk(_ error: any Error, mayFailOnDisk: Bool, _ who: String) {
     switch error as? ReactorError {
     case .persistence: world.check(mayFailOnDisk, "\(who): \(error), and the disk is well")
-    // One that is cancelled while it waits for its turn ends at once.
+    // A caller that is cancelled while it waits for its turn returns at once.
     case .cancelled where Task.isCancelled: break
     default: world.check(false, "\(who): \(error)")
     }

@@ -70,9 +70,9 @@ final class ReferenceModel: Sendable {
     var settled: [Key: Int] = [:]
     var invalidated: [Key: Int] = [:]
     var removals: [Key: Int] = [:]
-    /// Counts what begins anew: beside it a second request of a key is no fault.
+    /// Counts what begins again: beside it a second request of a key is no fault.
     var fences: [Key: Int] = [:]
-    /// Those that have begun and not ended: the library may see them sooner or later.
+    /// The operations in progress: the library may see them sooner or later.
     var open: [Key: Int] = [:]
     /// The removals among them.
     var removing: [Key: Int] = [:]
@@ -82,7 +82,7 @@ final class ReferenceModel: Sendable {
     var requests: [Key: Int] = [:]
     var promises: [Place: Promise] = [:]
     var overwritten: [Place: Int] = [:]
-    /// The same when a request was sent. One that is overtaken is not stored.
+    /// The same when a request was sent. An overtaken response is not stored.
     var overwrittenWhenSent: [Int: [Place: Int]] = [:]
     var diskHasCrashed = false
     /// True if the value may come from disk, where only the wall clock gives its age.
@@ -97,8 +97,8 @@ final class ReferenceModel: Sendable {
   let freshFor: Duration = .seconds(300)
   /// The faults of this world until it recovers.
   let faults: SimulatedFaults
-  /// The delay of a sheet beyond that of a document, and the polling interval of documents; zero
-  /// for none.
+  /// The delay of a sheet beyond a document's, and the polling interval of documents; zero for
+  /// none.
   let slowness: Duration
   let polling: Duration
   let state = Mutex(State())
@@ -106,7 +106,7 @@ final class ReferenceModel: Sendable {
   init(_ world: SimulatedWorld) {
     self.world = world
     faults = world.currentFaults
-    // The clock alone: the world has the network, which has the server.
+    // Only the clock: the world has the network, which has the server.
     let maximumAge = world.draws.element(of: [0, 1, 5, 60]) ?? 1
     let varying = world.draws.element(of: [[], [], ["/a"], Self.paths]) ?? []
     // Drawn apart, so that the seeds of before draw what they drew.
@@ -198,8 +198,9 @@ extension ReferenceModel {
     return begin(place.owner, [place.path])
   }
 
-  /// An invalidation has ended, well or not. That of an unsafe request marks what it finds on disk
-  /// once the server has accepted the request, so what was stored meanwhile is marked too.
+  /// An invalidation has ended, well or not. The invalidation by an unsafe request marks what it
+  /// finds on disk once the server has accepted the request, so what was stored meanwhile is marked
+  /// too.
   func endInvalidating(_ place: Place) {
     mayRemoveVariants(place)
     end(place.owner, [place.path])
@@ -254,7 +255,7 @@ extension ReferenceModel {
     state.withLock { state in
       for key in Key.all(place.owner, [place.path]) {
         if key == Key(place) {
-          // In memory alone, another variant may take its place, beside what is on disk of before.
+          // Only in memory, another variant may take its place, while the disk has the earlier one.
           guard isOnDisk || !server.varying.contains(place.path) else { continue }
           state.settled[key] = max(state.settled[key] ?? 0, order)
         } else if isOnDisk {
@@ -323,7 +324,7 @@ extension ReferenceModel {
     let least = max(min(before.settled, self.before(place).settled), floor)
     let isOld = { (order: Int) in order < least && !self.server.areSentTogether(order, least) }
     guard let word = words.first(where: { !isOld($0.order) }) else {
-      // A write that could not be saved is in memory alone.
+      // A write that could not be saved is only in memory.
       let acknowledged = faults.saveFailure > 0 ? 0 : min(before.settled, self.before(place).settled)
       if let word = words.first(where: { $0.order >= acknowledged && isLater($0.order, than: least) }) {
         return max(word.order, acknowledged)
@@ -340,8 +341,8 @@ extension ReferenceModel {
     return max(word.order, least)
   }
 
-  /// Returns `true` where another type's answer, of `order`, has overtaken one that has come since
-  /// `time`.
+  /// Returns `true` where another type's answer, of `order`, has overtaken an answer that has come
+  /// since `time`.
   private func overtakes(_ order: Int, since time: Duration) -> Bool {
     server.arrivals(since: time).contains {
       $0 < order || server.areSentTogether($0, order) || isLater(order, than: $0)
@@ -349,8 +350,8 @@ extension ReferenceModel {
   }
 
   /// Returns `true` where a wall clock that was set back may make one answer look later than
-  /// another. Its times decide where numbers tell nothing, as of a record that was replaced on disk
-  /// alone. A time in the future is older than any.
+  /// another. Its times decide where numbers tell nothing, as for a record that was replaced only
+  /// on disk. A time in the future is older than any.
   private func isLater(_ order: Int, than other: Int) -> Bool {
     guard world.setBack > .zero, let shown = server.wallTimes(order), let known = server.wallTimes(other) else {
       return false
@@ -370,7 +371,7 @@ extension ReferenceModel {
     // A `Date` of these years counts in steps of 0.12 µs: where the lifetime ends at this very
     // time, it may be over or not.
     let resolution = Duration.nanoseconds(240)
-    // Of an answer that was under way as the clock was set back, nobody knows how long it took.
+    // Of an answer that was under way as the clock was set back, it is unknown how long it took.
     let setBack = world.setBack
     let longest = faults.latency * 2 + slowness
     let unknown = setBack == .zero ? .zero : state.withLock(\.readsDisk) ? setBack : min(setBack, longest)

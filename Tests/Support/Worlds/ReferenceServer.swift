@@ -4,9 +4,9 @@ import Synchronization
 
 /// A server of documents, and the book of all that it has said: what may legally be seen.
 ///
-/// A document is `{"owner", "path", "language", "version", "order", "sum"}`; the order is that of
-/// the requests, local writes counted among them. The sum is over the rest, so that a mixed
-/// document is seen. Documents of some paths vary by language.
+/// A document is `{"owner", "path", "language", "version", "order", "sum"}`; the order counts the
+/// requests, including local writes. The sum is over the rest, so that a mixed document is seen.
+/// Documents of some paths vary by language.
 final class ReferenceServer: Sendable {
   struct Document: Codable, Hashable, Sendable {
     var owner: String
@@ -166,7 +166,7 @@ final class ReferenceServer: Sendable {
         return (HTTPResponse(status: .ok, headerFields: fields), Self.bytes(document))
       }
       if request.headerFields[.ifNoneMatch] == tag {
-        // It means that to GET and HEAD alone (RFC 9110 §13.1.2).
+        // It means that only for GET and HEAD (RFC 9110 §13.1.2).
         guard request.method == .get else { return (HTTPResponse(status: .preconditionFailed), Data()) }
         // Whichever document of this version is stored, it is confirmed.
         for document in Set((state.words[owner + path] ?? []).map(\.document))

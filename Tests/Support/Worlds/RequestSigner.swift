@@ -22,13 +22,13 @@ struct RequestSigner: TransportMiddleware {
     model.requestBegins(place, order, isShared: request.method != .put)
     defer { model.requestEnds(place, order) }
     model.world.note("\(place): \(request.method) request \(order)")
-    // A cancelled request belongs to nobody, however long it takes to end.
+    // A cancelled request belongs to no caller, however long it takes to end.
     let (response, data) = try await withTaskCancellationHandler {
       try await next(request, body)
     } onCancel: {
       model.requestEnds(place, order)
     }
-    // A slow step of one type, such as its parser, delays that type alone: the others' answers
+    // A slow step of one type, such as its parser, delays only that type: the others' answers
     // overtake it.
     if place.kind == .sheet, model.slowness > .zero { try await model.world.clock.sleep(for: model.slowness) }
     model.server.arrived(order)
@@ -38,7 +38,7 @@ struct RequestSigner: TransportMiddleware {
 }
 
 extension ReferenceModel {
-  /// - Parameter isShared: whether it is one that callers share.
+  /// - Parameter isShared: whether callers share it.
   fileprivate func requestBegins(_ place: Place, _ order: Int, isShared: Bool) {
     let key = Key(place)
     state.withLock { state in

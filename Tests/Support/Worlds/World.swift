@@ -5,7 +5,7 @@ public import ReactorTesting
 /// The worlds in which the library runs beside its model. A test runs some seeds of each, and `make
 /// simulate` as many as one likes.
 public enum World: String, CaseIterable, Sendable {
-  /// Users, network and disk do anything, and nobody sees a value that may not be seen.
+  /// Users, network and disk do anything, and no user sees a forbidden value.
   case cache
   /// Acknowledged values are whole after a crash.
   case crash
@@ -64,7 +64,7 @@ public enum World: String, CaseIterable, Sendable {
     if let client { try await client.judgePolicies(client.place(world.draws)) }
   }
 
-  /// The users' life; in some worlds beside one who polls a type whose answers overtake the
+  /// The users' life; in some worlds beside a user who polls a type whose answers overtake the
   /// other's.
   private static func live(in world: SimulatedWorld, _ model: ReferenceModel, _ clients: [CacheClient]) async {
     await withTaskGroup(of: Void.self) { group in

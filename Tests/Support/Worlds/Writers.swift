@@ -7,8 +7,8 @@ import Synchronization
 /// Users who change lists of numbers with drafts, beside others who read them.
 ///
 /// The server inserts and removes a number idempotently, and refuses multiples of seven. Each
-/// number is inserted at most once, so the reference needs no order of its own: what was accepted
-/// is shown until its removal begins, and what was refused is not.
+/// number is inserted at most once, so the reference needs no separate order: what was accepted is
+/// shown until its removal begins, and what was refused is not.
 struct Writers: Sendable {
   /// A list as the server has it at one version. No draft changes the version.
   struct Numbers: Codable, Sendable, Hashable {
@@ -18,7 +18,7 @@ struct Writers: Sendable {
 
   /// The known facts of one list's numbers at one moment.
   struct Facts: Sendable {
-    /// The insertions that were acknowledged, without those whose removal has begun.
+    /// The insertions that were acknowledged, without the ones whose removal has begun.
     var mustBeShown: Set<Int> = []
     /// The insertions that were refused, and the removals that were acknowledged.
     var mustNotBeShown: Set<Int> = []
@@ -36,8 +36,8 @@ struct Writers: Sendable {
   private let latest = Shared<[String: LoadState<Numbers>]>([:])
   private let next = Shared(Self.first)
   private let underWay = Shared<[String: Int]>([:])
-  /// The removals of everything that were asked for, and the number that was the latest before one
-  /// that has returned: no draft of it, or of an earlier one, is shown.
+  /// The requested removals of everything, and the latest number before a removal that has
+  /// returned: no draft of it, or of an earlier one, is shown.
   private let removals = Shared((begun: 0, next: 0))
   private let traits: Traits
   /// Called before a list is saved.

@@ -1,4 +1,4 @@
-// What Dispatch has on Apple systems alone.
+// The part of Dispatch that only Apple systems have.
 
 @_exported import Dispatch
 

@@ -1,4 +1,4 @@
-// Foundation with what it has on Apple systems alone: the modules that it exports there, and
+// Foundation with its parts for Apple systems only: the modules that it exports there, and
 // declarations. A file that imports Foundation is given this instead; so what is declared here
 // hides what Foundation or Glibc declare otherwise.
 

@@ -1,8 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// Features that a consumer may have on: what ReactorCore's interface uses is there with `import
-// ReactorCore` alone.
+// Features that a consumer may have on: `import ReactorCore` suffices for what its interface uses.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility"),
 ]

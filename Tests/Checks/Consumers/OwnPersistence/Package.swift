@@ -5,7 +5,7 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// A store that somebody else writes: it has nothing but what is public. The trait is that of the
+// A store by another author, who can use only public declarations. The trait belongs to the
 // directory in which it is built.
 let package = Package(
   name: "OwnPersistence",

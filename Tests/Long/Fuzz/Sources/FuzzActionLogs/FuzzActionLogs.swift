@@ -26,7 +26,7 @@ import FuzzSupport
   check(again.log.actions.map(\.name) == log.actions.map(\.name), "other actions")
 }
 
-/// The log that `data` holds, and the state that it gives; `nil` where it is none.
+/// The log that `data` holds, and the state that it gives; `nil` if `data` is not a log.
 @MainActor private func replayed(_ data: Data) -> (log: ActionLog, state: [String]?)? {
   let dispatcher = Dispatcher()
   succeed("not registered") { try dispatcher.register(Heard.self) }

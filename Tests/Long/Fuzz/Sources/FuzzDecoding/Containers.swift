@@ -1,6 +1,6 @@
 import Foundation
 
-/// A model by hand: nested containers, in an order of its own.
+/// A model by hand: nested containers, in its own order.
 struct Nested: Decodable {
   var log: [String] = []
 
@@ -115,7 +115,7 @@ struct Refusing: Decodable {
   }
 }
 
-/// Throws an error of its own, of some values.
+/// Throws a custom error for some values.
 final class Thrower: Decodable {
   struct Own: Error { var path: [String] }
 

@@ -13,13 +13,13 @@ enum Differences {
       }
   }
 
-  /// The row *a number that does not fit*: Foundation's error is none of `DecodingError` inside of
-  /// a model, and has no path outside.
+  /// The row *a number that does not fit*: Foundation's error is not a `DecodingError` inside a
+  /// model, and has no path outside.
   private static func isPathMissing(_ theirs: String, _ ours: String) -> Bool {
     theirs.hasSuffix("! \(Failure.foundationsOwn)") && ours.hasPrefix(theirs.dropLast(Failure.noPath.count))
   }
 
-  /// The row *a date that is not ISO 8601*: Foundation's path is that of the model around it.
+  /// The row *a date that is not ISO 8601*: Foundation's path leads to the model around it.
   private static func isPathShort(_ theirs: String, _ ours: String) -> Bool {
     theirs.contains("! dataCorrupted ") && ours.hasPrefix(theirs)
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON by RFC 8259, as a grammar alone: nothing of it is shared with the decoders.
+/// JSON by RFC 8259, as nothing but a grammar: none of it is shared with the decoders.
 struct Grammar {
   /// A number, by its place in the text.
   private(set) var numbers: [Range<Int>] = []

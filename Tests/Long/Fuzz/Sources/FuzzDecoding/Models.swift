@@ -105,7 +105,7 @@ class Base: Decodable {
   private enum CodingKeys: String, CodingKey { case id }
 }
 
-/// Reads the members of its superclass from the object of its own.
+/// Reads the members of its superclass from its own object.
 final class Flat: Base {
   let name: String
   private enum CodingKeys: String, CodingKey { case name }

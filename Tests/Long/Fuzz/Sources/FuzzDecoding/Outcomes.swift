@@ -30,8 +30,8 @@ struct Failure: CustomStringConvertible {
     path = isFoundationsOwn ? Self.noPath : names(context.codingPath)
   }
 
-  /// Of Foundation's errors of its own, which `decode` makes into `dataCorrupted` where the model
-  /// lets them through.
+  /// For Foundation's private errors, which `decode` turns into `dataCorrupted` if the model lets
+  /// them through.
   static let noPath = "?"
   static let foundationsOwn = "dataCorrupted \(noPath)"
 
@@ -69,8 +69,8 @@ func attempt<Value>(_ body: () throws -> Value) -> String {
   do { return "= \(render(try body()))" } catch { return "\(Failure(error))" }
 }
 
-/// A value as text: equal for equal values, but not for those that only `==` holds equal, such as
-/// -0.0 and 0.0, or strings in two normal forms.
+/// A value as text: equal for equal values, but not for values that only `==` considers equal, such
+/// as -0.0 and 0.0, or strings in two normal forms.
 func render(_ value: Any) -> String {
   switch value {
   case let value as String: return value.debugDescription

@@ -39,7 +39,7 @@ final class Keeper: Decodable {
   }
 
   /// The values that it has read. FastJSON's reads the same now; Foundation's decoder is one object
-  /// for the whole text, and has gone on.
+  /// for the whole text, and has continued.
   var witness: [String] {
     if String(reflecting: type(of: decoder)).hasPrefix("FastJSON.") {
       let after = log

@@ -20,7 +20,7 @@ struct Subject: Sendable {
 
   static let all: [Subject] = scalars + collections + models
 
-  /// A type by itself, as an element, as a member, and as one that may be null.
+  /// A type by itself, as an element, as a member, and as a nullable member.
   private static func each<Value: Decodable>(_ type: Value.Type, _ schema: Schema, _ hasOtherKeys: Bool = false)
     -> [Subject]
   {

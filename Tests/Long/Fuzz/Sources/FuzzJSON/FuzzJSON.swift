@@ -57,7 +57,7 @@ private func isSame(_ again: JSONValue, _ value: JSONValue) -> Bool {
   }
 }
 
-/// An integer that is a member is the one that Codable reads, or an error.
+/// A member's integer is what Codable reads, or an error.
 private func checkInteger(_ value: JSONValue, _ data: Data) {
   struct Signed: Decodable { var id: Int64 }
   struct Unsigned: Decodable { var id: UInt64 }

@@ -3,7 +3,7 @@ import ReactorTesting
 import Testing
 
 @Suite struct `A persistence of somebody else` {
-  @Test func `keeps the contract`() async throws {
+  @Test func `a persistence of somebody else keeps the contract`() async throws {
     try await PersistenceConformance { DictionaryPersistence() }.run()
   }
 }
