@@ -8,32 +8,32 @@ SHELL := bash
 .PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api apple install uninstall release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
-# Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
+# By default, Swift Testing starts all tests at once. On two processors, tests that wait for a processor would then exceed their time limits.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
-# With --skip-build, what was built before is run as it is.
+# SKIP_BUILD=--skip-build runs the earlier build.
 SKIP_BUILD ?=
-# SwiftPM before 6.4 passes two traits in a random order, which compiles everything again when it changes (its issue 10525). Every build
+# SwiftPM before 6.4 passes two traits in a random order, which recompiles everything when it changes (its issue 10525). Every build
 # here has one trait. This is for the traits of other packages.
 BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
-# Where everything is built. CI has a directory outside of the clone, in which packages that are not ours stay compiled.
+# The build directory. CI uses one outside of the clone, which keeps the dependencies compiled.
 SCRATCH ?= $(CURDIR)/.build
 # The fastest complete build: whole modules, which only a release build compiles, no optimization and no debug information. Each module
-# is read once: by default, its interface is a job of its own, and its files are compiled in batches that parse the others. A change to a
+# is read once: by default, its interface is a separate job, and its files are compiled in batches that parse the others. A change to a
 # file compiles its whole module again, so make test-only builds with the defaults of swift build instead. Assertions are on.
 QUICKLY := -c release -Xswiftc -Onone -Xswiftc -gnone -Xswiftc -no-emit-module-separately-wmo -Xswiftc -enable-testing
 # The library, its tests and the demo.
 QUICK = $(QUICKLY) --traits SQLite --scratch-path '$(SCRATCH)/quick'
 # What needs SwiftNIO and BoringSSL: the tests behind the other traits, and the nested packages. One directory serves all of them, so
-# each build is planned anew: after two runs of one package, SwiftPM takes its plan for that of another (findings/swiftpm-shared-scratch-path.sh).
+# each build is planned again: after two runs of one package, SwiftPM mistakes its plan for another package's (findings/swiftpm-shared-scratch-path.sh).
 SERVER = $(QUICKLY) --disable-build-manifest-caching --scratch-path '$(SCRATCH)/server'
 nested = --package-path $(1) $(SERVER)
-# Not with --skip-build, which takes the plan of the package that was planned last. A filter by target finds nothing in another package, which
-# CI takes for a failure. Testable is what the flags above make it: with a flag of its own, swift test would compile every module once more.
+# Not with --skip-build, which uses the plan of the last planned package. A filter by target finds nothing in another package, which
+# CI counts as a failure. The flags above make modules testable: with another flag, swift test would recompile every module.
 TEST := SWIFT_DETERMINISTIC_HASHING=1 swift test --disable-testable-imports
 # The target Faults runs by itself: its suites kill processes, fail disks, damage files, measure memory or simulate, and need both processors.
-# Some run programs: on Linux, Foundation's Process ends the process of the tests where over a thousand files are open, as they are beside the other tests.
+# Some run programs: on Linux, Foundation's Process ends the process of the tests if over a thousand files are open, as during the other tests.
 FAULTS := ^Faults\.
-# So that its time limits hold, the core has both processors too.
+# The core has both processors too, so that its time limits hold.
 CORE := ^ReactorCoreTests\.
 SOURCES := git ls-files -z --cached --others --exclude-standard -- '*.swift'
 
@@ -58,7 +58,7 @@ gateway: system ## a gateway before three APIs, on this machine, until Ctrl-C; F
 	$(BUILD) $(call nested,$(GATEWAY)) --product shop
 	@exec $(GATEWAY)/run "$$(swift build $(call nested,$(GATEWAY)) --show-bin-path)"
 
-# Not on a machine that is busy with something else, if there is a choice; BENCH="--filter memory --quick" for a look.
+# Use an otherwise idle machine if possible; BENCH="--filter memory --quick" for a quick run.
 BENCHMARKS := swift build -c release --package-path Benchmarks --product reactor-bench
 JSON ?= Benchmarks/.build/bench.json
 bench: system ## what each job costs beside its limit, as a table and into JSON=bench.json; minutes
@@ -73,7 +73,7 @@ bench-compare: system ## two runs of it: make bench-compare A=before.json B=afte
 weight: system ## what ReactorCore adds: build time, size, packages, public symbols; a minute or two
 	@Benchmarks/weight
 
-test: system ## every test of the library; a minute's build of SQLite's and ours, then two of tests: see test-all for the rest
+test: system ## every test of the library; a minute to build, then two of tests; test-all has the rest
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(QUICK))
 	swift test $(QUICK) --skip-build --skip '$(FAULTS)|$(CORE)'
 	swift test $(QUICK) --skip-build --filter '$(CORE)'
@@ -83,45 +83,45 @@ test: system ## every test of the library; a minute's build of SQLite's and ours
 test-all: export REACTOR_THOROUGH = 1
 test-all: test test-adapters test-tools test-newsroom test-gateway test-browser test-simulation ## everything: also adapters, command, examples, browser, and 1,000 seeds of each world
 
-# Their tests alone: the others were built and run without SwiftNIO.
+# Only their tests: the others were built and run without SwiftNIO.
 ADAPTERS := ReactorAsyncHTTPClientTests,ReactorObservabilityTests,ReactorOperatorsTests,ReactorValkeyTests
-test-adapters: system ## the tests of what is behind the traits AsyncHTTPClient, Valkey and Observability
+test-adapters: system ## the tests of the products behind the traits AsyncHTTPClient, Valkey and Observability
 	$(if $(SKIP_BUILD),,REACTOR_TESTS=$(ADAPTERS) $(BUILD) --product ReactorPackageTests $(SERVER) --traits Server)
 	@command -v redis-server >/dev/null || { echo "skipped: the tests of ReactorValkey, which need redis-server; run: sudo make install-redis"; [ -z "$${CI:-}" ]; }
 	REACTOR_TESTS=$(ADAPTERS) $(TEST) $(SERVER) --traits Server
 
-# The proxy's in a process of their own, and the kill trials of the outbox: beside them, Foundation takes an interrupted read of a program's output (EINTR) for fatal.
+# The proxy's tests and the kill trials of the outbox run in separate processes: beside them, Foundation takes an interrupted read of a program's output (EINTR) for fatal.
 test-tools: system ## the tests of the command reactor
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,Tools))
 	$(TEST) $(call nested,Tools) --skip '^(ProxyTests|OutboxKillTests)\.'
 	$(TEST) $(call nested,Tools) --filter '^ProxyTests\.'
 	$(TEST) $(call nested,Tools) --filter '^OutboxKillTests\.'
 
-# The tests of github.com/http-tests/cache-tests, as data; TESTS is a table of yours, exported as Tests/Checks/Conformance/run --help says.
-# To see a failure's reason: CONFORMANCE=--list. What is built for the tests of the command is run.
+# The tests of github.com/http-tests/cache-tests, as data; TESTS is your own table, exported as Tests/Checks/Conformance/run --help says.
+# To see a failure's reason: CONFORMANCE=--list. It runs the build of the command's tests.
 conformance: system ## the public HTTP caching suite against reactor proxy, in fifteen seconds: make conformance TESTS=tests.json
 	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,Tools) --product reactor)
 	python3 Tests/Checks/Conformance/run "$$(swift build $(call nested,Tools) --show-bin-path)/reactor" $(if $(TESTS),--tests '$(TESTS)') $(CONFORMANCE)
 
-slow-clients: system ## what clients cost reactor proxy that do not read, or send large bodies: a thousand of them beside ten
+slow-clients: system ## the cost of clients that do not read, or send large bodies, to reactor proxy: a thousand compared with ten
 	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,Tools) --product reactor)
 	python3 Tests/Checks/SlowClients/run "$$(swift build $(call nested,Tools) --show-bin-path)/reactor"
 
-# Optimized, as what is shipped is, and beside the program that is weighed, which shares its modules.
+# Optimized, as in a release, and next to the program that is weighed, which shares its modules.
 OPTIMIZED = -c release --scratch-path '$(SCRATCH)/optimized'
 test-simulation: swift ## 1,000 seeds of each world, optimized
 	$(BUILD) $(OPTIMIZED) --product Simulate
 	REACTOR_SEED="$${REACTOR_SEED:-2026}" "$$(swift build $(OPTIMIZED) --show-bin-path)/Simulate" 1000
 
-# Compiled incrementally, and only the test targets that FILTER is about: the one of that name, else those whose files have the name.
+# Compiled incrementally, and only the test targets that FILTER names: the target of that name, else the targets whose files contain the name.
 FILTER ?= ReactorCoreTests
 ONLY = $(if $(wildcard Tests/$(FILTER) Tests/Unit/$(FILTER)),$(FILTER),$(shell grep -rlE --include='*.swift' -- '$(FILTER)' Tests | sed 's,^Tests/Unit/,Tests/,' | cut -d/ -f2 | sort -u | paste -sd,))
-test-only: system ## some tests after a change, compiled as far as it needs: make test-only FILTER=ReactorCoreTests, or a suite's name
+test-only: system ## some tests after a change, compiled as far as needed: make test-only FILTER=ReactorCoreTests, or a suite's name
 	REACTOR_TESTS=$(ONLY) $(BUILD) --product ReactorPackageTests --traits SQLite --scratch-path '$(SCRATCH)'
 	REACTOR_TESTS=$(ONLY) swift test --traits SQLite --scratch-path '$(SCRATCH)' --skip-build --filter '$(FILTER)'
 
-# With a directory of its own, and a quarter of an hour to build. The optimizer has compiled code wrongly that the tests found right.
-test-release: system ## the tests of this package, optimized as what is shipped is
+# In a separate directory, with a quarter of an hour to build. The optimizer has miscompiled code that passed the unoptimized tests.
+test-release: system ## the tests of this package, optimized as in a release
 	$(BUILD) -c release -Xswiftc -enable-testing --build-tests --traits Server --scratch-path .build/tested
 	@for suites in "--skip $(FAULTS)|$(CORE)" "--filter $(CORE)" "--filter $(FAULTS)"; do \
 	  swift test -c release -Xswiftc -enable-testing --traits Server --scratch-path .build/tested --skip-build $$suites; \
@@ -135,9 +135,9 @@ test-gateway: system ## the tests of the gateway
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,$(GATEWAY)))
 	$(TEST) $(call nested,$(GATEWAY)) --filter '^GatewayTests\.'
 
-# Debian's Python, which is the one that has Debian's packages.
+# Debian's Python, since only it has Debian's packages.
 PYTHON ?= /usr/bin/python3
-# Where Chromium is not installed, it is skipped with a line; CI installs it before.
+# Skipped with a message if Chromium is not installed; CI installs it first.
 test-browser: system ## the newsroom in a headless Chromium, if that is installed
 	@if ! $(MAKE) --no-print-directory browser 2>/dev/null; then \
 	  echo "skipped: the newsroom in a browser, which needs Chromium; run: sudo make install-browser"; [ -z "$${CI:-}" ]; exit; \
@@ -170,13 +170,13 @@ install-redis: ## install redis-server with apt-get, for the tests of ReactorVal
 	apt-get update && apt-get install -y --no-install-recommends redis-server
 
 SEEDS ?= 10000
-simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere
+simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or a random seed
 	swift run -c release Simulate $(SEEDS)
 
-loop: system ## what a change costs: make test from nothing, and make test-only, beside a build of ReactorCore alone; minutes
+loop: system ## what a change costs: make test from nothing, and make test-only, compared with a build of only ReactorCore; minutes
 	@Benchmarks/loop
 
-mutants: swift ## faults put into the core and the outbox, and who notices them; hours: MUTANTS="3 7" for some
+mutants: swift ## faults put into the core and the outbox, and which tests notice them; hours: MUTANTS="3 7" for some
 	Tests/Long/Mutants/run $(MUTANTS)
 
 CHAOS ?= 60
@@ -199,7 +199,7 @@ soak: swift redis ## two gateways and a proxy under changing load and faults for
 	  "$$($(BUILD) -c release --product reactor --package-path Tools --show-bin-path)/reactor" --seconds $(SOAK)
 
 SECONDS_EACH ?= 60
-fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"
+fuzz: swift ## random bytes for every parser of outside data; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"
 	SECONDS_EACH=$(SECONDS_EACH) Tests/Long/Fuzz/run $(TARGETS)
 
 sanitize: system ## every test under Thread Sanitizer, then under Address Sanitizer; SANITIZERS=address for one
@@ -208,7 +208,7 @@ sanitize: system ## every test under Thread Sanitizer, then under Address Saniti
 coverage: system ## every test, and the share of lines that ran, by folder
 	Tests/Long/Coverage/run
 
-# Two at a time: while one module of the first is compiled, which a processor does alone for a minute, the packages of the second are.
+# Two at a time: while one processor compiles a module of the first for a minute, the other compiles packages of the second.
 build: system ## everything, tests included
 	@$(MAKE) --no-print-directory --jobs 2 build-quick build-server
 
