@@ -6,7 +6,7 @@
   @testable import ReactorCore
 
   @Suite struct `File persistence in a process that is killed` {
-    @Test func `acknowledged records are there, and none is torn`() async throws {
+    @Test func `acknowledged records are there, and no record is torn`() async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed file persistence")
         let trial = KillTrial(.files, path: directory.path(percentEncoded: false), seed: seed)

@@ -7,7 +7,7 @@
 
   @Suite struct `SQLite in a process that is killed` {
     @Test(arguments: [(WriterEngine.sqlite, 300), (.sqliteFull, 50)])
-    func `acknowledged records are there, and none is torn`(_ engine: WriterEngine, _ kills: Int) async throws {
+    func `acknowledged records are there, and no record is torn`(_ engine: WriterEngine, _ kills: Int) async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed SQLite persistence (\(engine))")
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
