@@ -145,7 +145,8 @@ extension RetryPolicy {
     RetryAfter.delay(in: fields, now: now)
   }
 
-  /// Returns the wait before the next poll that a response asks for; `nil` for none. One of more than
+  /// Returns the wait before the next poll that a response asks for; `nil` for none. One of more
+  /// than
   /// ``longestRetryAfter`` is ignored. Unless there is a ``seed``, the wait is up to a tenth longer,
   /// since all clients of a limit come back when it is reset.
   ///

@@ -130,9 +130,9 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// search.fallbackMethod = .post  // POST contacts only reads, at this server
   /// ```
   ///
-  /// Only `POST` counts, and only the program knows whether a `POST` of the same bytes changes something. The response is
-  /// stored under the key of the `QUERY`. The reactor asks with `QUERY` again after a day.
-  /// Resources with another method ignore it.
+  /// Only `POST` counts, and only the program knows whether a `POST` of the same bytes changes
+  /// something. The response is stored under the key of the `QUERY`. The reactor asks with `QUERY`
+  /// again after a day. Resources with another method ignore it.
   public var fallbackMethod: HTTPRequest.Method? {
     get { box.fields.fallbackMethod }
     set { change { $0.fallbackMethod = newValue } }
