@@ -8,10 +8,14 @@
     private let state = Mutex((isSuspended: false, resumptions: 0))
     /// The accesses under way. One enters under the lock, so none enters after a suspension.
     private let running = DispatchGroup()
-    /// The time in seconds after which a suspension interrupts running accesses.
-    private static let patience: Double = 1
+    private let patience: Duration
 
-    init(_ path: String) { self.path = path }
+    /// - Parameter patience: The time after which a suspension interrupts what is under way, each
+    ///   time.
+    init(_ path: String, patience: Duration) {
+      self.path = path
+      self.patience = patience
+    }
 
     /// Runs `body` as an access.
     ///
@@ -28,13 +32,13 @@
     /// Refuses accesses, and waits until the running ones are finished, or ``resume()`` is called.
     ///
     /// - Parameter interrupt: A closure that makes the statements under way fail. It is called
-    ///   after each second, since an access may begin another one, such as a compaction.
+    ///   again each time, since an access may begin another one, such as a compaction.
     func suspend(interrupting interrupt: () -> Void) {
       let resumptions = state.withLock { state in
         state.isSuspended = true
         return state.resumptions
       }
-      while running.wait(timeout: .now() + Self.patience) == .timedOut {
+      while running.wait(timeout: .now() + patience / .seconds(1)) == .timedOut {
         guard state.withLock({ $0.resumptions == resumptions }) else { return }
         interrupt()
       }

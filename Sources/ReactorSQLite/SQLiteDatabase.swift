@@ -58,7 +58,7 @@
       self.files = files
       self.opening = opening
       self.now = now
-      accesses = SQLiteAccesses(files.path)
+      accesses = SQLiteAccesses(files.path, patience: files.system.patience)
       let (connections, notice): (Connections, SQLitePersistenceError?)
       do {
         (connections, notice) = try files.withLock { try Self.open(files, opening, now) }
@@ -95,21 +95,39 @@
       }
     }
 
-    /// Runs `body` in a transaction. When the method returns, the transaction is committed to the
-    /// file at the path. Repeats `body` if the database was replaced meanwhile.
-    ///
-    /// - Parameter waits: A Boolean value that indicates whether to wait for other processes.
+    /// Runs `body` in a transaction, as an access of its own; see ``Access/write(waits:_:)``.
     func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {
-      try accesses.run { try attempt { try $0.writer.write(waits: waits, body) } }
+      try access { try $0.write(waits: waits, body) }
     }
 
-    /// Runs `body` on the writing connection, without a transaction.
-    func manage<Value>(_ body: (Database) throws -> Value) throws -> Value {
-      try accesses.run { try attempt { try $0.writer.manage(body) } }
+    /// Runs `body` on the writing connection, as an access of its own.
+    func manage<Value>(_ body: (Database) throws -> Value) throws -> Value { try access { try $0.manage(body) } }
+
+    /// Runs several steps as one access: a suspension comes before or after all of them.
+    func access<Value>(_ body: (Access) throws -> Value) throws -> Value {
+      try accesses.run { try body(Access(database: self)) }
     }
 
-    /// Removes the databases that were set aside.
-    func removeSetAside() throws { try accesses.run { try files.withLock { try files.removeSetAside() } } }
+    /// The steps of an access that has begun. It is of use only within the access.
+    struct Access {
+      fileprivate let database: SQLiteDatabase
+
+      /// Runs `body` in a transaction. When the method returns, the transaction is committed to the
+      /// file at the path. Repeats `body` if the database was replaced meanwhile.
+      ///
+      /// - Parameter waits: A Boolean value that indicates whether to wait for other processes.
+      func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {
+        try database.attempt { try $0.writer.write(waits: waits, body) }
+      }
+
+      /// Runs `body` on the writing connection, without a transaction.
+      func manage<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try database.attempt { try $0.writer.manage(body) }
+      }
+
+      /// Removes the databases that were set aside.
+      func removeSetAside() throws { try database.files.withLock { try database.files.removeSetAside() } }
+    }
 
     /// Returns when no access is under way. Accesses throw until ``resume()``.
     func suspend() { accesses.suspend { current.interrupt() } }
@@ -119,7 +137,7 @@
     /// Returns the error of a database that was set aside, and clears it.
     func takeNotice() -> SQLitePersistenceError? { state.withLock { $0.notice.take() } }
 
-    private func attempt<Value>(_ body: (Connections) throws -> Value) throws -> Value {
+    fileprivate func attempt<Value>(_ body: (Connections) throws -> Value) throws -> Value {
       var attempts = 0
       while true {
         let connections = current

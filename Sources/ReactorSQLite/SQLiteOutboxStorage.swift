@@ -144,10 +144,12 @@
 
     private func remove(_ body: @Sendable (Database) throws -> Void) throws {
       try outward(.remove) {
-        try database.write(body)
-        // Before the compaction, which fails on a full disk or while another process reads.
-        try database.removeSetAside()
-        try database.manage(SQLitePersistence.compact)
+        try database.access { access in
+          try access.write(body)
+          // Before the compaction, which fails on a full disk or while another process reads.
+          try access.removeSetAside()
+          try access.manage(SQLitePersistence.compact)
+        }
       }
     }
   }

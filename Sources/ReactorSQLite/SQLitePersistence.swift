@@ -159,14 +159,19 @@
     /// rewrites the file as ``compact()`` does. A mere deletion leaves copies behind where SQLite
     /// has moved a row between pages. Databases that were set aside are deleted.
     ///
+    /// All of it is one access: ``suspend()`` waits for its end or refuses it whole.
+    ///
     /// - Throws: ``SQLitePersistenceError``. The records are removed nevertheless, unless the
     ///   database could not be written.
     @concurrent public func removeAll(in scope: Scope?) async throws {
-      try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.removeAll(in: scope, $0) })
-      try outward(.remove) {
-        try database.manage(Self.compact)
-        try database.removeSetAside()
-      }
+      try await writes.run(
+        SQLiteWriter.Operation(
+          kind: .remove,
+          finish: { access in
+            // Before the compaction, which fails on a full disk or while another process reads.
+            try access.removeSetAside()
+            try access.manage(Self.compact)
+          }, body: { try SQLiteRows.removeAll(in: scope, $0) }))
     }
 
     /// Returns the stored records, except records whose heads cannot be read. The method reads only

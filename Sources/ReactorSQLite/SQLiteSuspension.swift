@@ -10,8 +10,11 @@
     /// database, it takes up to ten seconds. Cancellation does not stop it. Connections stay open.
     ///
     /// Until ``resume()``, loads, saves and all other accesses throw
-    /// ``SQLitePersistenceError/suspended(path:)``. A layer then contacts the server, and reports
-    /// the failure as an event. Further calls do nothing. Call it from any isolation.
+    /// ``SQLitePersistenceError/suspended(path:)``. A layer then asks the server, and reports the
+    /// failure as an event. Further calls do nothing. Call it from any isolation.
+    ///
+    /// No access waits for ``resume()``, so a suspended store can be released. That closes its
+    /// connections, which takes a lock for a moment: do it before the system suspends the app.
     public func suspend() { database.suspend() }
 
     /// Continues after ``suspend()``. Never blocks.

@@ -14,6 +14,8 @@
     /// The time to wait for the lock of ``SQLiteFiles`` and for SQLite's locks. SQLite waits in C
     /// and in real time, so a test sets this to zero instead of injecting a clock.
     var lockWait: Duration = .seconds(10)
+    /// The time after which a suspension interrupts what is under way, each time.
+    var patience: Duration = .seconds(1)
     /// Returns the `errno` with which a call on a path fails; `nil` lets the call happen. Only
     /// tests set it.
     var fault: (@Sendable (Call, String) -> Int32?)?

@@ -55,6 +55,9 @@
     /// The number of operations that no leader has taken.
     var waiterCount: Int { state.withLock(\.waiters.count) }
 
+    /// The number of callers that are suspended.
+    var suspendedCount: Int { state.withLock(\.parked.count) }
+
     /// Performs an operation, alone or with others. Returns when it is done. Cancellation does not
     /// stop it.
     ///

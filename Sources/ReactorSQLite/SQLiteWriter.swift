@@ -12,8 +12,12 @@
       var size = 0
       /// A Boolean value that indicates whether the operation waits for other processes.
       var waits = true
+      /// Runs after the transaction, in the same access. Its error is that of the operation.
+      var finish: (@Sendable (Access) throws -> Void)?
       var body: @Sendable (Database) throws -> Void
     }
+
+    typealias Access = SQLiteDatabase<SQLiteConnections>.Access
 
     let times = SQLiteAccessTimes()
     private let database: SQLiteDatabase<SQLiteConnections>
@@ -42,12 +46,14 @@
     /// only the faulty one fails.
     private func commit(_ operations: [Operation]) -> ([Result<Void, any Error>], SQLiteEviction.Usage?) {
       do {
-        let usage = try database.write(waits: operations.contains(where: \.waits)) { db in
-          for operation in operations { try operation.body(db) }
-          try times.write(db)
-          return try SQLiteEviction.usage(db)
+        return try database.access { access in
+          let usage = try access.write(waits: operations.contains(where: \.waits)) { db in
+            for operation in operations { try operation.body(db) }
+            try times.write(db)
+            return try SQLiteEviction.usage(db)
+          }
+          return (operations.map { finish($0, access) }, usage)
         }
-        return (operations.map { _ in .success(()) }, usage)
       } catch {
         guard operations.count > 1, Self.mayBeOfOne(error) else {
           return (operations.map { .failure(outward(error, $0)) }, nil)
@@ -55,6 +61,10 @@
         let ends = operations.map { commit([$0]) }
         return (ends.flatMap(\.0), ends.lazy.compactMap(\.1).last)
       }
+    }
+
+    private func finish(_ operation: Operation, _ access: Access) -> Result<Void, any Error> {
+      do { return .success(try operation.finish?(access) ?? ()) } catch { return .failure(outward(error, operation)) }
     }
 
     /// Returns whether a single operation may have caused the error. A busy database would make

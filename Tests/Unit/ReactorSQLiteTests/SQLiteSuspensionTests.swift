@@ -74,7 +74,7 @@
 
     @Test func `it waits for the access under way`() async {
       let events = Mutex<[String]>([])
-      let accesses = SQLiteAccesses("records.sqlite")
+      let accesses = SQLiteAccesses("records.sqlite", patience: .seconds(1))
       await onThread {
         try? accesses.run {
           let suspending = DispatchGroup()
@@ -119,7 +119,134 @@
       }
     }
 
-    /// Runs blocking code on a separate thread.
+    @Test func `it interrupts again what begins after an interrupt, until the access has ended`() async {
+      let accesses = SQLiteAccesses("records.sqlite", patience: .milliseconds(10))
+      let interrupts = DispatchSemaphore(value: 0)
+      let isInterrupted = await onThread {
+        let began = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          began.wait()
+          accesses.suspend { interrupts.signal() }
+        }
+        return try? accesses.run {
+          began.signal()
+          return (1...3).allSatisfy { _ in interrupts.wait(timeout: .now() + 10) == .success }
+        }
+      }
+      #expect(isInterrupted == true)
+    }
+
+    /// Suspends a store in the middle of a removal: at the lock of the databases that were set
+    /// aside.
+    private final class Midway: Sendable {
+      private let suspension = Mutex<(@Sendable () -> Void)?>(nil)
+      let hasSuspended = DispatchSemaphore(value: 0)
+
+      var system: SQLiteSystem {
+        var system = SQLiteSystem()
+        // However busy the machine is.
+        system.patience = .seconds(60)
+        system.fault = { [self] call, _ in
+          if call == .lock { suspension.withLock { $0.take() }?() }
+          return nil
+        }
+        return system
+      }
+
+      /// - Parameter access: an access, which throws once the store is suspended.
+      func arm(_ suspend: @escaping @Sendable () -> Void, until access: @escaping @Sendable () throws -> Void) {
+        suspension.withLock { [hasSuspended] suspension in
+          suspension = {
+            Thread.detachNewThread {
+              suspend()
+              hasSuspended.signal()
+            }
+            while (try? access()) != nil { usleep(1_000) }
+          }
+        }
+      }
+    }
+
+    @Test func `a removal of everything is one access, which is over before it is suspended`() async throws {
+      try await withDatabase { path in
+        let midway = Midway()
+        let persistence = try SQLitePersistence(path: path, system: midway.system, now: { Date() })
+        let secret = "s3cret"
+        try await persistence.save(.sample(key, secret), for: key)
+        midway.arm {
+          persistence.suspend()
+        } until: {
+          try persistence.database.read(.list, at: Date()) { _ in }
+        }
+        try await persistence.removeAll(in: nil)
+        await onThread { midway.hasSuspended.wait() }
+        await #expect(throws: SQLitePersistenceError.suspended(path: path)) {
+          try await persistence.removeAll(in: nil)
+        }
+        for file in try neighbours(path) {
+          let bytes = try Data(contentsOf: URL(filePath: path).deletingLastPathComponent().appending(path: file))
+          #expect(bytes.firstRange(of: Data(secret.utf8)) == nil, "\(file)")
+        }
+        persistence.resume()
+        #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
+      }
+    }
+
+    @Test func `a removal from an outbox's store is one access too`() async throws {
+      try await withOutbox { path in
+        let midway = Midway()
+        let storage = try SQLiteOutboxStorage(path: path, system: midway.system, now: { Date() })
+        _ = try await storage.commit([.add(entry("one", id: UUID()))], in: .shared)
+        midway.arm {
+          storage.suspend()
+        } until: {
+          try storage.database.manage { _ in }
+        }
+        try await storage.removeAll(in: nil)
+        await onThread { midway.hasSuspended.wait() }
+        storage.resume()
+        #expect(try await storage.contents(of: .shared).entries.isEmpty)
+      }
+    }
+
+    @Test func `it can be released while it is suspended, and whoever waits gets the error`() async throws {
+      try await withDatabase { path in
+        var persistence: SQLitePersistence? = try SQLitePersistence(path: path)
+        try await persistence?.save(.sample(key), for: key)
+        let (began, goes) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let ended = DispatchSemaphore(value: 0)
+        // A write that holds the others up.
+        let first = Task { [persistence] in
+          try await persistence?.writes.run(
+            SQLiteWriter.Operation(kind: .save) { _ in
+              began.signal()
+              goes.wait()
+            })
+        }
+        await onThread { began.wait() }
+        let saves = (1...8).map { _ in
+          Task { [persistence, key] in try await persistence?.save(.sample(key), for: key) }
+        }
+        while persistence?.writes.suspendedCount != 8 { await Task.yield() }
+        Thread.detachNewThread { [persistence] in
+          persistence?.suspend()
+          ended.signal()
+        }
+        while (try? persistence?.database.read(.list, at: Date(), { _ in })) != nil { await Task.yield() }
+        weak var released = persistence
+        persistence = nil
+        goes.signal()
+        try await first.value
+        for save in saves {
+          await #expect(throws: SQLitePersistenceError.suspended(path: path)) { try await save.value }
+        }
+        await onThread { ended.wait() }
+        while released != nil { await Task.yield() }
+        #expect(try await SQLitePersistence(path: path).load(key) == .sample(key))
+      }
+    }
+
+    /// Runs what blocks on a thread of its own.
     private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
       await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: body()) }
