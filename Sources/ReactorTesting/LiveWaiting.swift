@@ -70,11 +70,22 @@ enum ObservedWait {
   /// isolation reports a change on another thread, before making it.
   private static let pause = Duration.milliseconds(50)
 
-  static func run(_ timeLimit: Duration, until isMet: () -> Bool) async -> End {
+  /// - Parameter observes: called before each observation, for a test.
+  static func run(_ timeLimit: Duration, observes: () -> Void = {}, until isMet: () -> Bool) async -> End {
     let deadline = ContinuousClock.now + timeLimit
+    var observation: Tally?
     while true {
-      let changes = Tally()
-      let isDone = withObservationTracking(isMet) { changes.add(1) }
+      // An observation stays until a change is reported, so there is a new one only after that.
+      if let reported = observation, reported.value > 0 { observation = nil }
+      let changes = observation ?? Tally()
+      let isDone: Bool
+      if observation == nil {
+        observes()
+        isDone = withObservationTracking(isMet) { changes.add(1) }
+      } else {
+        isDone = isMet()
+      }
+      observation = changes
       if isDone { return .met }
       if Task.isCancelled { return .cancelled }
       let rest = deadline - .now

@@ -13,8 +13,8 @@ import Synchronization
 /// clock.advance(by: .seconds(30))   // and nothing is loaded
 /// ```
 ///
-/// Elements wait for the reader, however many there are. The sequence is for one reader: of two,
-/// each gets a part of the elements.
+/// Elements wait for the reader, however many there are. The sequence is for one reader at a time:
+/// of two, each gets a part of the elements. One that comes later gets those that are left.
 public struct ScriptedSequence<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = Never
 
@@ -40,8 +40,8 @@ public struct ScriptedSequence<Element: Sendable>: AsyncSequence, Sendable {
   /// A Boolean value that indicates whether the reader was cancelled, or the sequence is finished.
   public var hasEnded: Bool { ended.value > 0 }
 
-  /// Returns once the reader has handled all elements that were sent: it has requested another, or
-  /// was cancelled.
+  /// Returns once the reader has handled all elements that were sent: it has asked for another, was
+  /// cancelled, or has left its loop.
   ///
   /// Through an operator that requests one element at a time, as `map` and `combineLatest` do, the
   /// reader of the operator has handled them. A reader that has yet to begin is waited for.
@@ -55,18 +55,34 @@ public struct ScriptedSequence<Element: Sendable>: AsyncSequence, Sendable {
   public func waitUntilEnded() async throws { try await ended.wait(for: 1) }
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(stream: stream.stream.makeAsyncIterator(), calls: stream.calls)
+    Iterator(stream: stream.stream.makeAsyncIterator(), reader: Reader(stream.calls))
   }
 
   /// An iterator. A call shows that the earlier elements were handled.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var stream: AsyncStream<Element>.Iterator
-    fileprivate let calls: ReaderCalls
+    fileprivate let reader: Reader
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      calls.asked()
+      reader.ask()
       return await stream.next(isolation: actor)
     }
+  }
+
+  /// The reader of an iterator and its copies. It leaves when the last of them is released, as
+  /// after a `break`.
+  fileprivate final class Reader {
+    private let calls: ReaderCalls
+    private var hasAsked = false
+
+    init(_ calls: ReaderCalls) { self.calls = calls }
+
+    func ask() {
+      hasAsked = true
+      calls.asked()
+    }
+
+    deinit { if hasAsked { calls.leave() } }
   }
 }
 
@@ -95,13 +111,38 @@ struct CountedStream<Element: Sendable>: Sendable {
 
 /// The calls of a reader for another element, and the number of elements that were sent to it.
 final class ReaderCalls: Sendable {
+  private enum Phase { case reading, left, over }
+
   private let sentCount = Atomic(0)
   private let askedCount = Tally()
+  /// More than any count of elements: it lets everybody through.
+  private static let all = Int.max / 4
+  private let phase = Mutex(Phase.reading)
 
   func sent() { sentCount.add(1, ordering: .acquiringAndReleasing) }
-  func asked() { askedCount.add(1) }
-  /// Lets every waiter through, since nothing reads any more.
-  func end() { askedCount.add(Int.max / 4) }
+
+  func asked() {
+    let isBack = phase.withLock { phase in
+      guard phase == .left else { return false }
+      phase = .reading
+      return true
+    }
+    askedCount.add(isBack ? 1 - Self.all : 1)
+  }
+
+  /// Lets everybody through, until another reader asks.
+  func leave() { change(to: .left) }
+
+  /// Lets everybody through: nobody reads any more.
+  func end() { change(to: .over) }
+
+  private func change(to end: Phase) {
+    let isFirst = phase.withLock { phase in
+      defer { if phase != .over { phase = end } }
+      return phase == .reading
+    }
+    if isFirst { askedCount.add(Self.all) }
+  }
 
   /// Returns once the reader has requested the element after the last one sent.
   func waitUntilHandled() async throws {

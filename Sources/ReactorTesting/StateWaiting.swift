@@ -11,6 +11,9 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   /// Each call iterates the sequence again and ends with its iteration. For several waits on one
   /// subscription, make a `LiveResource` of the sequence.
   ///
+  /// The limit holds for any sequence. The iteration of one that heeds no cancellation goes on
+  /// after it, until the sequence yields or ends.
+  ///
   /// If no state meets the condition in time, or the sequence ends before, that is an issue, which
   /// shows the last state. The test continues. A cancelled wait returns at once, without an issue.
   ///
@@ -25,20 +28,13 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
     until isMet: @escaping @Sendable (LoadState<Value>) -> Bool
   ) async -> LoadState<Value>? where Element == LoadState<Value> {
     let last = Shared<LoadState<Value>?>(nil)
-    let end = await withTaskGroup { group in
-      group.addTask {
-        for await state in self {
-          last.change { $0 = state }
-          if isMet(state) { return StateWaitEnd.met }
-        }
-        return .streamEnded
+    let end = await StateWait.run(timeLimit) { isOver in
+      for await state in self {
+        guard !isOver() else { return .streamEnded }
+        last.change { $0 = state }
+        if isMet(state) { return .met }
       }
-      group.addTask {
-        try? await Task.sleep(for: timeLimit)
-        return .outOfTime
-      }
-      defer { group.cancelAll() }
-      return await group.next() ?? .streamEnded
+      return .streamEnded
     }
     guard end != .met, !Task.isCancelled else { return last.value }
     let text = last.value.map { "the last state has \(StateText($0))" } ?? "there was no state"
@@ -51,7 +47,42 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   }
 }
 
-private enum StateWaitEnd: Sendable { case met, outOfTime, streamEnded }
+/// A wait for an iteration. The iteration has a task that the wait can leave behind: a child task
+/// of a group would hold the group until the sequence yields.
+private enum StateWait {
+  enum End: Sendable { case met, outOfTime, streamEnded }
+
+  /// The time that a cancelled iteration has for its end, so that its subscription is over when the
+  /// wait returns.
+  private static let grace = Duration.milliseconds(200)
+
+  /// - Parameter body: the iteration. Its argument returns `true` once the wait has its end.
+  static func run(
+    _ timeLimit: Duration, _ body: @escaping @Sendable @concurrent (_ isOver: @Sendable () -> Bool) async -> End
+  ) async -> End {
+    let (end, reading) = (OneShot<End>(), OneShot<Void>())
+    let reader = spawn(on: nil, priority: Task.currentPriority) {
+      end.settle(await body { end.isSettled })
+      reading.settle(())
+    }
+    let timer = timer(timeLimit) { end.settle(.outOfTime) }
+    let result = await withTaskCancellationHandler {
+      await end.value
+    } onCancel: {
+      end.settle(.streamEnded)
+    }
+    timer.cancel()
+    reader.cancel()
+    let patience = Self.timer(grace) { reading.settle(()) }
+    await reading.value
+    patience.cancel()
+    return result
+  }
+
+  private static func timer(_ time: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+    spawn(on: nil) { if (try? await Task.sleep(for: time)) != nil { body() } }
+  }
+}
 
 /// A state in the text of a failed wait.
 struct StateText: CustomStringConvertible {

@@ -47,7 +47,41 @@ import Testing
     try await numbers.waitUntilHandled()
   }
 
-  @Test func `a scripted sequence has a wait that ends when it is cancelled`() async throws {
+  @Test func `does not wait for a reader that has left its loop, and waits for the next`() async throws {
+    let reader = Task { [numbers] in
+      for await number in numbers where number == 2 { break }
+    }
+    numbers.send(1, 2, 3)
+    await reader.value
+    try await numbers.waitUntilHandled()
+    let gate = Gate()
+    let next = Task { [numbers] in
+      for await number in numbers {
+        await gate.waitIgnoringCancellation()
+        if number == 4 { break }
+      }
+    }
+    try await gate.waitForArrival()
+    numbers.send(4)
+    let handled = Shared(false)
+    let wait = Task { [numbers] in
+      try await numbers.waitUntilHandled()
+      handled.change { $0 = true }
+    }
+    // The reader is at the third element.
+    #expect(!handled.value)
+    gate.open()
+    try await wait.value
+    await next.value
+    // However often readers leave.
+    for number in 5...20 {
+      numbers.send(number)
+      for await _ in numbers { break }
+      try await numbers.waitUntilHandled()
+    }
+  }
+
+  @Test func `has a wait that ends when it is cancelled`() async throws {
     let wait = Task { [numbers] in try await numbers.waitUntilHandled() }
     wait.cancel()
     await #expect(throws: CancellationError.self) { try await wait.value }

@@ -1,10 +1,11 @@
 import Foundation
 import Observation
 import ReactorCore
-import ReactorTesting
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import ReactorTesting
 
 @MainActor
 @Suite("Waiting for a state", .timeLimit(.minutes(5)))
@@ -93,6 +94,41 @@ struct WaitingTests {
     #expect(
       ended?.comments.first?.rawValue == "the states ended before one met the condition; there was no state")
     try await bench.waitUntilNothingWaits()
+  }
+
+  /// A sequence that never yields, and heeds no cancellation until the test lets it end.
+  private struct Deaf: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let end: Gate
+
+    func makeAsyncIterator() -> Deaf { self }
+    func next() async -> LoadState<Int>? { await next(isolation: nil) }
+    func next(isolation actor: isolated (any Actor)?) async -> LoadState<Int>? {
+      await end.waitIgnoringCancellation()
+      return nil
+    }
+  }
+
+  @Test func `a sequence that never yields and heeds no cancellation has a wait that ends in time`() async throws {
+    let deaf = Deaf(end: Gate())
+    let late = await issue { await deaf.wait(timeLimit: .milliseconds(100)) { $0.value == 1 } }
+    #expect(
+      late?.comments.first?.rawValue == "the condition was not met within 0.1 seconds; there was no state")
+    let wait = Task { await deaf.wait { $0.value == 1 } }
+    try await deaf.end.waitForArrival(count: 2)
+    wait.cancel()
+    #expect(await wait.value == nil)
+    deaf.end.open()
+  }
+
+  @Test func `a wait observes a state once until it changes, however often it looks`() async {
+    let screen = Screen(LiveResource(bench().notes, "note"))
+    let (looks, observations) = (Shared(0), Shared(0))
+    let end = await ObservedWait.run(.seconds(60), observes: { observations.change { $0 += 1 } }) {
+      looks.change { $0 += 1 }
+      if looks.value == 3 { screen.title = "changed" }
+      return screen.title == "changed" && looks.value > 4
+    }
+    #expect(end == .met && observations.value == 2, "\(observations.value) observations of \(looks.value) looks")
   }
 
   @Observable final class Screen {
