@@ -71,4 +71,45 @@ import Testing
     for index in 0..<2 { end(index) }
     #expect(gate.isIdle)
   }
+
+  /// A request of `key` that awaits work of an owner, and the keys of the circle if that wait was
+  /// refused.
+  private func awaiting(_ owner: LockOwner) -> Shared<[RecordKey]?> {
+    let refused = Shared<[RecordKey]?>(nil)
+    let flight = LockOwner([], flight: LockOwner.GateKey(gate: ObjectIdentifier(gate), key: key))
+    owner.add(LockOwner.Wait(flight) { keys in refused.change { $0 = keys } })
+    return refused
+  }
+
+  @Test func `refuses the wait of a request for writes that wait for its pass`() {
+    let owner = LockOwner()
+    let refused = awaiting(owner)
+    let pass = gate.pass(for: key)
+    gate.refuseWaits(for: owner, behind: [[key], [key, other]])
+    #expect(refused.value == [key])
+    withExtendedLifetime(pass) {}
+  }
+
+  @Test func `refuses no wait of a request without a pass, which begins anew after the writes`() {
+    let owner = LockOwner()
+    let refused = awaiting(owner)
+    gate.refuseWaits(for: owner, behind: [[key]])
+    #expect(refused.value == nil)
+    // The pass of another key holds nothing of this one back.
+    let pass = gate.pass(for: other)
+    gate.refuseWaits(for: owner, behind: [[key, other]])
+    #expect(refused.value == nil)
+    withExtendedLifetime(pass) {}
+  }
+
+  @Test func `refuses no wait behind writes of which one waits for nothing`() {
+    let owner = LockOwner()
+    let refused = awaiting(owner)
+    let pass = gate.pass(for: key)
+    gate.refuseWaits(for: owner, behind: [[key], [other]])
+    #expect(refused.value == nil)
+    gate.refuseWaits(for: owner, behind: [[key], []])
+    #expect(refused.value == nil)
+    withExtendedLifetime(pass) {}
+  }
 }
