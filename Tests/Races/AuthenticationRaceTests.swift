@@ -14,10 +14,8 @@ struct AuthenticationRaceTests {
   private let authenticator: TokenAuthenticator
   private let backend: Backend
 
-  init() { self.init(TokenAuthenticator()) }
-
-  private init(_ authenticator: TokenAuthenticator) {
-    self.authenticator = authenticator
+  init() {
+    authenticator = TokenAuthenticator()
     authenticator.gate.close()
     backend = Backend(
       baseURL: Bench.url, transport: transport,
@@ -161,19 +159,20 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `the refresh is cancelled with the last who waits, and the next 401 begins another`() async throws {
+  @Test func `the refresh goes on when the last who waits has left, and its token is used`() async throws {
     let gates = [refuse("/a"), refuse("/b")]
     let tasks = [send("/a"), send("/b")]
     for gate in gates { open(gate) }
     cancel(tasks[0])
     cancel(tasks[1])
     for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
-    expectNothingWaits()
-    transport.answer("/c", with: .response(.unauthorized), .json("[]"))
+    #expect(authenticator.gate.waitingCount == 1)
+    transport.answer("/c", with: .json("[]"))
     let next = send("/c")
     open(authenticator.gate)
     #expect(try await next.value == 200)
-    #expect(authenticator.refused == ["1", "1"])
+    #expect(transport.tokens == ["1", "1", "2"])
+    #expect(authenticator.refused == ["1"])
     expectNothingWaits()
   }
 
@@ -188,19 +187,16 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `a refresh that ignores cancellation brings its token to the next request`() async throws {
-    let races = AuthenticationRaceTests(TokenAuthenticator(ignoresCancellation: true))
-    let gate = races.refuse("/a")
-    let task = races.send("/a")
-    races.open(gate)
-    races.cancel(task)
+  @Test func `a refresh that nobody waits for any more ends with a sign-out`() async throws {
+    let gate = refuse("/a")
+    let task = send("/a")
+    open(gate)
+    cancel(task)
     await #expect(throws: CancellationError.self) { try await task.value }
-    races.transport.answer("/b", with: .json("[]"))
-    races.open(races.authenticator.gate)
-    let next = races.send("/b")
-    #expect(try await next.value == 200)
-    #expect(races.transport.tokens == ["1", "2"])
-    races.expectNothingWaits()
+    #expect(authenticator.gate.waitingCount == 1)
+    backend.authentication?.signOut()
+    executor.run()
+    expectNothingWaits()
   }
 
   @Test func `many at once make one refresh`() async throws {
@@ -292,8 +288,11 @@ struct SignOutRaceTests {
     let notes = layer.reactor(Note.self)
     let caller = Task { await error { try await notes.fetch("note") } }
     try await authenticator.gate.waitForArrival()
+    // The user stays signed in, so the refresh goes on.
     try await layer.removeAll()
     #expect(await caller.value?.isCancelled == true)
+    #expect(authenticator.gate.waitingCount == 1)
+    try await layer.signOut()
     // It comes to its end because it was cancelled: the gate is still closed.
     try await authenticator.ended.waitForArrival()
     #expect(authenticator.gate.waitingCount == 0)

@@ -59,7 +59,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     do {
       return try await answer(to: request, for: resource, key, context)
     } catch {
-      let error = FailedRequest(request).attached(to: error)
+      let error = FailedRequest(request).attached(to: Refreshing.redacted(error))
       return try snapshot(ofChange: request, resource, context, after: error)
     }
   }
@@ -273,8 +273,11 @@ extension HTTPFlow {
       context.sends()
       emit(key, .request(isConditional: isConditional))
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
-      // An attempt that fails may have changed something too.
-      defer { context.trail?.leave(trail) }
+      defer {
+        // An attempt that fails may have changed something too.
+        context.trail?.leave(trail)
+        context.outage?.attempted(trail.latest)
+      }
       number += 1
       let (response, body) = try await instrumented(request, key, number, isConditional) { request in
         try await within(resource.timeout) { [backend] in

@@ -26,8 +26,9 @@ import Synchronization
 ///   one.
 /// - A second 401 is the response. So is the 401 of another origin after a redirect: the credential
 ///   was not sent there.
-/// - A request that is cancelled while it waits ends at once. The refresh continues for the others,
-///   and is cancelled when the last of them leaves.
+/// - A request that is cancelled while it waits ends at once. The refresh goes on, even without
+///   waiters: the server may have replaced the refresh token already. Only ``signIn(_:)`` and
+///   ``signOut()`` cancel it.
 /// - Header fields that the signature adds or changes are marked as never indexed (RFC 7541
 ///   §7.1.3). The transports of this package leave them out of a redirect to another origin.
 /// - After ``signOut()``, requests are neither signed nor sent. They fail with
@@ -106,7 +107,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     guard answer.0.status == .unauthorized, !trail.hasChangedOrigin else { return answer }
     // The request was carried out, and only its result is refused: a second one would do it again.
     guard !trail.hops.contains(where: \.leadsToResult), mayReplace(held) else { return answer }
-    return try await next(signed(request, body, with: credential(after: look)), body)
+    return try await next(signed(request, body, with: renewedCredential(look, isEarly: false)), body)
   }
 
   /// Signs with `credential` from now on. Requests that wait for a refresh continue with it, and
@@ -157,35 +158,25 @@ extension AuthenticationMiddleware: SignInObservable {
 }
 
 extension AuthenticationMiddleware {
-  /// Returns the credential to sign with, and whether it has just been renewed: after the refresh
-  /// that is under way, or due before the credential ends.
+  /// Returns the credential to sign with, and whether it has just been renewed.
   ///
-  /// If that refresh fails, a credential that is still good continues to be used.
+  /// A request waits for a refresh only if there is no good credential without it.
   private func credential(before look: Machine.Look) async throws -> (Held, isRenewed: Bool) {
-    if let held = look.usable,
-      !term(held.credential).isDue(at: now(), hasFailed: look.failed > 0)
-    {
-      return (held, false)
+    if let held = look.held {
+      let use = term(held.credential).use(
+        at: now(), isRefreshing: look.isRefreshing, isRefused: look.isRefused, hasFailed: look.failed > 0)
+      if use == .signAndRefresh { transact { $0.machine.refreshEarly(look.version, failed: look.failed) } }
+      if use != .awaitRefresh { return (held, false) }
     }
-    do {
-      let held = try await awaitedCredential(look, isEarly: true)
-      RedirectTrail.sender?.noteRenewed()
-      return (held, true)
-    } catch {
-      let held = state.withLock(\.machine.unrefused)
-      if !(error is CancellationError), let held, held.version == look.version, term(held.credential).isGood(at: now())
-      {
-        return (held, false)
-      }
-      RedirectTrail.sender?.noteUnsigned()
-      throw error
-    }
+    return (try await renewedCredential(look, isEarly: true), true)
   }
 
-  /// Waits for the refresh under way, or begins one, after the server has refused a credential.
-  private func credential(after look: Machine.Look) async throws -> Held {
+  /// Waits for the refresh under way, or begins one.
+  ///
+  /// - Parameter isEarly: `false` after the server has refused the credential.
+  private func renewedCredential(_ look: Machine.Look, isEarly: Bool) async throws -> Held {
     do {
-      let held = try await awaitedCredential(look, isEarly: false)
+      let held = try await awaitedCredential(look, isEarly: isEarly)
       RedirectTrail.sender?.noteRenewed()
       return held
     } catch {
@@ -276,19 +267,22 @@ extension AuthenticationMiddleware {
     case ReactorError.authentication: error
     // It comes from the refresh's own requests: the waiter here was not cancelled.
     case ReactorError.cancelled, is CancellationError: ReactorError.cancelled
-    case let error as URLError where error.code == .userAuthenticationRequired: ReactorError.authentication(error)
-    case is TransportError, is URLError, is POSIXError: error
-    case ReactorError.server(let response, _) where response.status.kind == .serverError: error
-    case let error as ReactorError where error.isNetworkFailure || RetryPolicy.mayPass(.failure(error)): error
-    default: ReactorError.authentication(withoutExcerpt(error))
+    case _ where isOfNetwork(error): error
+    default: ReactorError.authentication(Refreshing.withoutBody(error))
     }
   }
 
-  /// The body of a refresh's response has tokens, which the errors of all that wait would show.
-  private static func withoutExcerpt(_ error: any Error) -> any Error {
-    guard case ReactorError.parser(var parserError) = error else { return error }
-    parserError.excerpt = nil
-    return ReactorError.parser(parserError)
+  /// Returns `true` for a failure on the way to the server, or in it. A URL that no request can be
+  /// made for is a mistake in the program, and would be one at each retry.
+  private static func isOfNetwork(_ error: any Error) -> Bool {
+    switch error {
+    case let error as URLError: ![.badURL, .unsupportedURL, .userAuthenticationRequired].contains(error.code)
+    case is TransportError, is POSIXError: true
+    case ReactorError.network(let cause) where cause is URLError || cause is ReactorError: isOfNetwork(cause)
+    case ReactorError.server(let response, _) where response.status.kind == .serverError: true
+    case let error as ReactorError: error.isNetworkFailure || RetryPolicy.mayPass(.failure(error))
+    default: false
+    }
   }
 }
 
@@ -318,9 +312,11 @@ public protocol Authenticator: Sendable {
   ///
   /// If it throws, each of these requests fails: with a failure of the network or of the server
   /// (5xx, 408, 425, 429) as it is, with any other error in ``ReactorError/authentication(_:)``.
-  /// The call is cancelled when no request waits for it any more, and at sign-out. Its own requests
-  /// through the calling middleware are sent unsigned. The authenticator persists the credential
-  /// itself if the next start of the program needs it.
+  /// The call goes on when no request waits for it any more, and when the layer is released. It is
+  /// cancelled at a sign-in and a sign-out. Later requests wait for it, so let it end: the requests
+  /// of a transport have a time limit. Its own requests through the calling middleware are sent
+  /// unsigned. The authenticator persists the credential itself if the next start of the program
+  /// needs it.
   ///
   /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or
   /// by a separate request, whose response is not stored. It joins no flight, since the flight may

@@ -23,15 +23,18 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// - A token with ``Credential/goodUntil`` is refreshed before it expires. There is one refresh,
-///   however many requests wait for it, and they are sent once it has ended.
+/// - A token with ``Credential/goodUntil`` is refreshed before it expires, once for all requests.
+///   They go on with the old token while it is good. After its end, they wait for the refresh.
 /// - After a 401, the token is refreshed too, and the request is sent once more. All rules of
 ///   ``AuthenticationMiddleware`` hold.
 /// - If a refresh before the end fails, the old token is used for as long as it is good. The next
 ///   refresh is due when it has expired, or at a 401.
+/// - A refresh that has begun runs to its end, even if the requests that wait for it are cancelled.
+///   Only a sign-in and a sign-out cancel it.
 /// - A refresh that the network or the server fails (no connection, a timeout, 5xx, 408, 425, 429)
-///   signs nobody out. The requests fail with that error, and are retried like any other. Any other
-///   error of the closure is a refusal: ``ReactorError/authentication(_:)``.
+///   signs nobody out. The requests fail with that error, and are retried like any other. It counts
+///   as no outage of their own server. Any other error of the closure is a refusal:
+///   ``ReactorError/authentication(_:)``.
 ///
 /// An instance serves one user. Create another for another user.
 public final class BearerToken: TransportMiddleware {

@@ -19,8 +19,12 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
 
   /// The state that decides about a request that is about to be signed.
   struct Look: Sendable {
-    /// The credential to sign with; `nil` during a refresh and after a sign-out.
-    let usable: Held?
+    /// The credential to sign with, unless a refresh is awaited; `nil` after a sign-out.
+    let held: Held?
+    /// A Boolean value that indicates whether a refresh is under way.
+    let isRefreshing: Bool
+    /// A Boolean value that indicates whether the server has refused the credential.
+    let isRefused: Bool
     let version: UInt64
     /// The number of the latest refresh that has failed, or 0.
     let failed: UInt64
@@ -29,20 +33,21 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   indirect enum Action: Sendable {
     /// Begin a refresh, and report its result to ``ended(_:of:)`` with this number.
     case refresh(Credential, number: UInt64)
-    /// Cancel the refresh in progress, which is no longer needed.
+    /// Cancel the refresh under way, whose result would be dropped.
     case cancelRefresh
     case resume([WaiterID], Result<Held, any Error>)
   }
 
   private struct Refresh {
     let number: UInt64
-    /// The waiters in order of arrival; never empty.
-    var waiters: [WaiterID]
+    /// The waiters in order of arrival. There are none if requests go on with the old credential,
+    /// and once all have left.
+    var waiters: [WaiterID] = []
   }
 
   /// The current credential; `nil` after a sign-out.
   private var held: Held?
-  /// The number of the latest refresh, sign-in or sign-out that has taken effect.
+  /// The number of the latest refresh, sign-in or sign-out that has taken effect, or 0.
   private var version: UInt64 = 0
   /// The number of the latest sign-out. Credentials of smaller versions are signed out.
   private var signedOut: UInt64 = 0
@@ -55,11 +60,11 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   init(_ credential: Credential) { held = Held(credential: credential, version: 0) }
 
   /// The state for a request that begins now.
-  var look: Look { Look(usable: refresh == nil ? held : nil, version: version, failed: failure?.number ?? 0) }
-
-  /// The current credential, even during a refresh; `nil` after a sign-out, and if the server has
-  /// refused it.
-  var unrefused: Held? { held.flatMap { $0.version == refused ? nil : $0 } }
+  var look: Look {
+    Look(
+      held: held, isRefreshing: refresh != nil, isRefused: held.map { $0.version == refused } ?? false,
+      version: version, failed: failure?.number ?? 0)
+  }
 
   /// Returns `true` if there was no sign-out after `held`.
   func permits(_ held: Held) -> Bool { held.version >= signedOut }
@@ -81,41 +86,46 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     guard let held else { return [.resume([id], .failure(ReactorError.authentication(ReactorError.SignedOut())))] }
     guard refused == held.version else { return [.resume([id], .success(held))] }
     if let failure, failure.number > failed { return [.resume([id], .failure(failure.error))] }
+    return begin(held, waiters: [id])
+  }
+
+  /// Begins the refresh of a version that is about to expire, for which no request waits. Does
+  /// nothing if there is a refresh or another version by now.
+  mutating func refreshEarly(_ version: UInt64, failed: UInt64) -> [Action] {
+    guard refresh == nil, let held, held.version == version, failure?.number ?? 0 == failed else { return [] }
+    return begin(held, waiters: [])
+  }
+
+  private mutating func begin(_ held: Held, waiters: [WaiterID]) -> [Action] {
     lastNumber += 1
-    refresh = Refresh(number: lastNumber, waiters: [id])
+    refresh = Refresh(number: lastNumber, waiters: waiters)
     return [.refresh(held.credential, number: lastNumber)]
   }
 
-  /// Removes a cancelled waiter. Without waiters, the refresh is cancelled.
+  /// Removes a cancelled waiter. The refresh goes on without it: the server may have replaced the
+  /// refresh token already, and the next one is only in its response.
   mutating func leave(_ id: WaiterID) -> [Action] {
     guard let index = refresh?.waiters.firstIndex(of: id) else { return [] }
     refresh?.waiters.remove(at: index)
-    let left: [Action] = [.resume([id], .failure(CancellationError()))]
-    guard refresh?.waiters.isEmpty == true else { return left }
-    refresh = nil
-    return [.cancelRefresh] + left
+    return [.resume([id], .failure(CancellationError()))]
   }
 
-  /// Processes the result of a refresh. A refresh that was cancelled but succeeded still supplies
-  /// its credential, since the server may have revoked the old one. A later refresh, sign-in or
-  /// sign-out takes precedence.
+  /// Processes the result of a refresh. After a sign-in or a sign-out, it is dropped.
   mutating func ended(_ result: Result<Credential, any Error>, of number: UInt64) -> [Action] {
-    let isCurrent = refresh?.number == number
+    guard refresh?.number == number else { return [] }
     switch result {
-    case .success(let credential):
-      guard number > version else { return [] }
-      return conclude(credential, number: number, endsRefresh: !isCurrent)
+    case .success(let credential): return conclude(credential, number: number)
     case .failure(let error):
-      guard isCurrent, let waiters = refresh.take()?.waiters else { return [] }
       failure = (number, error)
-      return [.resume(waiters, .failure(error))]
+      return resume(.failure(error))
     }
   }
 
   /// Signs in. The waiters of a refresh continue with this credential.
   mutating func signIn(_ credential: Credential) -> [Action] {
     lastNumber += 1
-    return conclude(credential, number: lastNumber, endsRefresh: true)
+    let cancelled: [Action] = refresh == nil ? [] : [.cancelRefresh]
+    return cancelled + conclude(credential, number: lastNumber)
   }
 
   /// Signs out. Nothing is signed from now on, and the result of a refresh under way is dropped.
@@ -123,15 +133,20 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     lastNumber += 1
     (version, signedOut) = (lastNumber, lastNumber)
     (held, failure) = (nil, nil)
-    guard let waiters = refresh.take()?.waiters else { return [] }
-    return [.cancelRefresh, .resume(waiters, .failure(ReactorError.cancelled))]
+    let cancelled: [Action] = refresh == nil ? [] : [.cancelRefresh]
+    return cancelled + resume(.failure(ReactorError.cancelled))
   }
 
-  private mutating func conclude(_ credential: Credential, number: UInt64, endsRefresh: Bool) -> [Action] {
+  private mutating func conclude(_ credential: Credential, number: UInt64) -> [Action] {
     let held = Held(credential: credential, version: number)
     (self.held, version, failure) = (held, number, nil)
-    guard let waiters = refresh.take()?.waiters else { return [] }
-    return (endsRefresh ? [.cancelRefresh] : []) + [.resume(waiters, .success(held))]
+    return resume(.success(held))
+  }
+
+  /// Ends the refresh under way, if there is one, for those who wait for it.
+  private mutating func resume(_ result: Result<Held, any Error>) -> [Action] {
+    guard let waiters = refresh.take()?.waiters, !waiters.isEmpty else { return [] }
+    return [.resume(waiters, result)]
   }
 }
 
@@ -144,17 +159,28 @@ struct CredentialTerm: Sendable, Hashable {
   /// The time from which the credential is useless; `nil` if it is not known.
   var end: Date?
 
-  /// Returns `true` if the credential is to be refreshed before it is used.
-  ///
-  /// - Parameter hasFailed: `true` if its refresh has failed. The next one is due when the
-  ///   credential expires.
-  func isDue(at now: Date, hasFailed: Bool) -> Bool {
-    guard isRefreshable, let due = hasFailed ? end : due else { return false }
-    return now >= due
+  /// The use of a credential for a request that is about to be signed.
+  enum Use: Sendable, Hashable {
+    /// Sign with it.
+    case sign
+    /// Sign with it, and begin its refresh, for which the request does not wait.
+    case signAndRefresh
+    /// Wait for the refresh under way, or begin one.
+    case awaitRefresh
   }
 
-  /// Returns `true` if the credential is known to be good.
-  func isGood(at now: Date) -> Bool { end.map { now < $0 } ?? false }
+  /// Returns the use of a credential.
+  ///
+  /// - Parameters:
+  ///   - isRefreshing: `true` if its refresh is under way.
+  ///   - isRefused: `true` if the server has refused it.
+  ///   - hasFailed: `true` if its refresh has failed. The next one is due at the end.
+  func use(at now: Date, isRefreshing: Bool, isRefused: Bool, hasFailed: Bool) -> Use {
+    let isGood = !isRefused && (end.map { now < $0 } ?? false)
+    if isRefreshing { return isGood ? .sign : .awaitRefresh }
+    guard isRefreshable, let due = hasFailed ? end : due, now >= due else { return .sign }
+    return isGood ? .signAndRefresh : .awaitRefresh
+  }
 }
 
 /// The refresh of a credential that the current task is part of. It keeps a refresh from waiting
@@ -187,6 +213,20 @@ final class Refreshing: Sendable {
   static func outside(_ body: () async -> Void) async {
     guard current != nil else { return await body() }
     await $current.withValue(nil) { await body() }
+  }
+
+  /// Returns the error without the words about the body, which has tokens: of a request of the
+  /// refresh, in whatever layer.
+  static func redacted(_ error: any Error) -> any Error { isUnderWay ? withoutBody(error) : error }
+
+  /// Returns the error without the words about the body of the response.
+  static func withoutBody(_ error: any Error) -> any Error {
+    switch error {
+    case let error as ParserError: error.withoutBody
+    case ReactorError.parser(let error): ReactorError.parser(error.withoutBody)
+    case ReactorError.network(let error as ReactorError): ReactorError.network(withoutBody(error))
+    default: error
+    }
   }
 
   /// A Boolean value that indicates whether the current task is part of a refresh that has not

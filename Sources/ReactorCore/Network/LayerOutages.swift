@@ -38,11 +38,13 @@ final class LayerOutages: Sendable {
     return table.withLock { $0.admit(key, isAwaited: isAwaited, at: now) }
   }
 
-  fileprivate func ended(_ key: RecordKey, with error: ReactorError?) -> OutageTable<ReactorError>.Change? {
-    if error == nil, !mayFail.load(ordering: .relaxed) { return nil }
+  fileprivate func ended(
+    _ key: RecordKey, with outcome: OutageTable<ReactorError>.Outcome
+  ) -> OutageTable<ReactorError>.Change? {
+    if case .answered = outcome, !mayFail.load(ordering: .relaxed) { return nil }
     let (now, jitter) = (elapsed(), jitter())
     return table.withLock { table in
-      let change = table.ended(key, with: error?.outcome ?? .answered, at: now, jitter: jitter)
+      let change = table.ended(key, with: outcome, at: now, jitter: jitter)
       mayFail.store(!table.isEmpty, ordering: .relaxed)
       return change
     }
@@ -62,7 +64,7 @@ final class OutageCheck: Sendable {
     case insisted
   }
 
-  private enum Phase { case notAsked, sent, refused }
+  private enum Phase { case notAsked, sent, unsigned, refused }
 
   private let outages: LayerOutages
   private let key: RecordKey
@@ -88,10 +90,19 @@ final class OutageCheck: Sendable {
   /// A Boolean value that indicates whether nothing was sent, because of an outage.
   var wasRefused: Bool { phase.withLock { $0 } == .refused }
 
-  /// Records the outcome of the fetch, if its request was sent.
+  /// Notes the end of an attempt. Without a credential, it says nothing about the server: the
+  /// refresh may have failed at another one.
+  func attempted(_ exchange: LatestExchange) {
+    phase.withLock { $0 = if case .unsigned = exchange { .unsigned } else { .sent } }
+  }
+
+  /// Notes the end of the fetch, if its request was sent.
   func ended(with error: ReactorError?) -> OutageTable<ReactorError>.Change? {
-    guard phase.withLock({ $0 }) == .sent else { return nil }
-    return outages.ended(key, with: error)
+    switch phase.withLock({ $0 }) {
+    case .notAsked, .refused: nil
+    case .unsigned: outages.ended(key, with: .unknown)
+    case .sent: outages.ended(key, with: error?.outcome ?? .answered)
+    }
   }
 }
 

@@ -68,6 +68,17 @@ public struct ParserError: Error, Sendable, Hashable {
   }
 }
 
+extension ParserError {
+  /// The error without the excerpt, and without the words of a model's own check, which may quote
+  /// the body.
+  var withoutBody: ParserError {
+    var error = self
+    error.excerpt = nil
+    if reason == .unacceptable { error.expected = "expected a value that the model accepts" }
+    return error
+  }
+}
+
 extension ParserError: CustomStringConvertible, LocalizedError {
   /// The expectation with the path, the position and the excerpt, as far as they are known.
   public var description: String {

@@ -26,7 +26,8 @@ public import HTTPTypes
 /// path; of a response, the status and size, but no query, header field or body. Two bodies are
 /// exceptions: of a 401 or 403, they show the server's words about the credential, in JSON, without
 /// words that may be a secret (<doc:Secrets>); of a body that cannot be parsed, the excerpt of the
-/// ``ParserError``.
+/// ``ParserError``. Of another library's error in ``authentication(_:)``, whose words may quote a
+/// token, they show the type and case.
 @nonexhaustive public indirect enum ReactorError: Error, Sendable {
   // Indirect, because every state, event and outcome has room for an error, and most have none.
 
@@ -91,9 +92,7 @@ extension ReactorError {
     case .network(let error as ReactorError): error.reason
     case .network(let error as URLError): URLErrorText(error).reason
     case .network(let error as TransportError): Redaction.describe(error)
-    case .authentication(let error as ReactorError):
-      "signing in failed: \(error.request.map { "\($0): " } ?? "")\(error.reason)"
-    case .authentication(let error): "signing in failed: \(Redaction.describe(error))"
+    case .authentication(let error): "signing in failed: \(Redaction.describe(ofSignIn: error))"
     case .network(let error): "the request failed: \(Redaction.describe(error))"
     case .server(let response, let body):
       "the server answered \(response.status.code) with \(body.count) bytes"

@@ -27,6 +27,29 @@ enum Redaction {
     return name(of: error)
   }
 
+  /// Describes an error of signing in. Its author may have quoted a token, so only the words of
+  /// this library and of the platform are repeated.
+  static func describe(ofSignIn error: any Error) -> String {
+    switch error {
+    case let error as ReactorError: (error.request.map { "\($0): " } ?? "") + reason(ofSignIn: error)
+    case let error as ReactorError.SignedOut: error.description
+    case is URLError, is TransportError, is any CustomNSError: describe(error)
+    case _ where type(of: error) is NSError.Type: describe(error)
+    default: name(of: error)
+    }
+  }
+
+  private static func reason(ofSignIn error: ReactorError) -> String {
+    switch error {
+    case .authentication(let error): "signing in failed: \(describe(ofSignIn: error))"
+    case .network(let error as ReactorError): reason(ofSignIn: error)
+    case .network(let error) where !(error is URLError || error is TransportError):
+      "the request failed: \(describe(ofSignIn: error))"
+    case .persistence(let error): "the store failed: \(describe(ofSignIn: error))"
+    default: error.reason
+    }
+  }
+
   private static func name(of error: any Error) -> String {
     let type = "\(type(of: error))"
     let mirror = Mirror(reflecting: error)

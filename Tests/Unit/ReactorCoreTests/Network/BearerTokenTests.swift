@@ -10,50 +10,9 @@ import Testing
 #endif
 
 /// Over real connections: the API is a server on this machine.
-@Suite(.timeLimit(.minutes(5))) struct `A bearer token` {
-  private let clock = TestClock()
-
-  /// The closure of a token: what it was given, and how it ends.
-  private final class Tokens: Sendable {
-    let refused = Shared<[String]>([])
-    let error = Shared<(any Error)?>(nil)
-    let gate = Gate(isOpen: true)
-
-    func next(_ credential: BearerToken.Credential, lifetime: TimeInterval?, clock: TestClock) async throws
-      -> BearerToken.Credential
-    {
-      refused.change { $0.append(credential.token) }
-      try await gate.wait()
-      if let error = error.value { throw error }
-      let number = (Int(credential.token) ?? 0) + 1
-      return BearerToken.Credential(
-        "\(number)", refreshToken: "r\(number)", goodUntil: lifetime.map { clock.date + $0 })
-    }
-  }
-
-  private let tokens = Tokens()
-
-  private func token(_ server: MockServer, lifetime: TimeInterval? = 3_600, left: TimeInterval? = nil) -> BearerToken {
-    let goodUntil = (left ?? lifetime).map { clock.date + $0 }
-    return BearerToken(
-      BearerToken.Credential("1", refreshToken: "r1", goodUntil: goodUntil), origins: [server.url],
-      now: clock.wallClock
-    ) { [tokens, clock] in try await tokens.next($0, lifetime: lifetime, clock: clock) }
-  }
-
-  private func layer(_ server: MockServer, _ token: BearerToken, retry: RetryPolicy = .never) -> ModelLayer {
-    var configuration = ReactorConfiguration()
-    configuration.retry = retry
-    configuration.retry.firstDelay = .zero
-    configuration.remembersOutages = false
-    return ModelLayer(
-      backend: Backend(baseURL: server.url, authentication: token, reachability: .always),
-      configuration: configuration)
-  }
-
-  private static let note = MockServer.Response.json(Note(1, "one").json, headers: [.cacheControl: "no-store"])
-
-  private func sent(_ server: MockServer) -> [String] { server.requests.map { $0["Authorization"] ?? "-" } }
+@Suite(.timeLimit(.minutes(5))) struct `A bearer token`: BearerTokenTesting {
+  let clock = TestClock()
+  let tokens = ScriptedTokens()
 
   @Test func `a bearer token that never changes signs each request, and is trimmed`() async throws {
     try await MockServer.run { _ in
@@ -126,41 +85,7 @@ import Testing
     }
   }
 
-  @Test func `a bearer token is refreshed a minute before it expires, once for all who ask`() async throws {
-    try await MockServer.run { _ in
-      Self.note
-    } body: { server async throws in
-      let layer = layer(server, token(server))
-      let notes = layer.reactor(Note.self)
-      clock.advance(by: .seconds(3_539))
-      _ = try await notes.fetch("first")
-      #expect(tokens.refused.value == [])
-      clock.advance(by: .seconds(1))
-      tokens.gate.close()
-      let callers = (1...20).map { number in Task { try await notes.fetch(Resource("note/\(number)")).text } }
-      try await tokens.gate.waitForArrival()
-      #expect(server.requests.count == 1)
-      tokens.gate.open()
-      for caller in callers { #expect(try await caller.value == "one") }
-      #expect(tokens.refused.value == ["1"])
-      #expect(sent(server) == ["Bearer 1"] + Array(repeating: "Bearer 2", count: 20))
-    }
-  }
-
-  @Test func `a bearer token that lives for less than the margin is not refreshed before each request`() async throws {
-    try await MockServer.run { _ in
-      Self.note
-    } body: { server async throws in
-      let layer = layer(server, token(server, lifetime: 30))
-      for _ in 1...3 { _ = try await layer.reactor(Note.self).fetchFromNetwork("note") }
-      #expect(tokens.refused.value == [])
-      clock.advance(by: .seconds(15))
-      for _ in 1...3 { _ = try await layer.reactor(Note.self).fetchFromNetwork("note") }
-      #expect(tokens.refused.value == ["1"])
-    }
-  }
-
-  @Test func `a bearer token that seems to have expired when it comes is used until a 401`() async throws {
+  @Test func `that seems to have expired when it comes is used until a 401`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -168,24 +93,6 @@ import Testing
       for _ in 1...3 { _ = try await layer.reactor(Note.self).fetchFromNetwork("note") }
       #expect(tokens.refused.value == ["1"])
       #expect(sent(server) == ["Bearer 2", "Bearer 2", "Bearer 2"])
-    }
-  }
-
-  @Test func `that is still good is used where its refresh fails, and refreshed again at its end`() async throws {
-    try await MockServer.run { _ in
-      Self.note
-    } body: { server async throws in
-      let layer = layer(server, token(server, left: 30))
-      let notes = layer.reactor(Note.self)
-      tokens.error.change { $0 = URLError(.cannotConnectToHost) }
-      clock.advance(by: .seconds(20))
-      for _ in 1...3 { _ = try await notes.fetchFromNetwork("note") }
-      #expect(tokens.refused.value == ["1"])
-      tokens.error.change { $0 = nil }
-      clock.advance(by: .seconds(10))
-      _ = try await notes.fetchFromNetwork("note")
-      #expect(sent(server) == ["Bearer 1", "Bearer 1", "Bearer 1", "Bearer 2"])
-      #expect(tokens.refused.value == ["1", "1"])
     }
   }
 
@@ -231,66 +138,81 @@ import Testing
     }
   }
 
-  @Test func `a bearer token is refreshed again by a retry, where the server of tokens was gone`() async throws {
+  @Test(
+    arguments: [
+      URLError(.badURL), ReactorError.network(URLError(.badURL)), URLError(.unsupportedURL), Broken(),
+    ] as [any Error])
+  func `whose refresh has a mistake of the program asks for a sign-in, and is not retried`(mistake: any Error)
+    async throws
+  {
+    try await MockServer.run { _ in
+      Self.note
+    } body: { server async throws in
+      tokens.error.change { $0 = mistake }
+      let layer = layer(server, token(server, left: -1), retry: RetryPolicy())
+      let failure = await error { try await layer.reactor(Note.self).fetch("note") }
+      guard case .authentication? = failure else { return #expect(Bool(false), "\(failure as Any)") }
+      #expect(tokens.refused.value == ["1"])
+    }
+  }
+
+  @Test func `is refreshed again by a retry, where the server of tokens was gone`() async throws {
     let tick = Tick()
-    try await MockServer.run { _ in
+    try await run { _ in
       tick.next() < 3 ? .status(503, headers: [.retryAfter: "0"]) : .json(#"{"access": "2"}"#)
-    } body: { accounts async throws in
-      try await MockServer.run { _ in
-        Self.note
-      } body: { server async throws in
-        var plain = ReactorConfiguration()
-        plain.retry = .never
-        plain.remembersOutages = false
-        let answers = ModelLayer(baseURL: accounts.url, configuration: plain).reactor([String: String].self)
-        let token = BearerToken(
-          BearerToken.Credential("1", goodUntil: clock.date), origins: [server.url], now: clock.wallClock
-        ) { _ in
-          let answer = try await answers.send(Resource("token", method: .post))
-          return BearerToken.Credential(answer["access"] ?? "")
-        }
-        let layer = layer(server, token, retry: RetryPolicy())
-        #expect(try await layer.reactor(Note.self).fetch("note").text == "one")
-        #expect(sent(server) == ["Bearer 2"] && accounts.requests.count == 3)
-      }
+    } notes: { _ in
+      Self.note
+    } body: { accounts, server, token async throws in
+      #expect(try await layer(server, token, retry: RetryPolicy()).reactor(Note.self).fetch("note").text == "one")
+      #expect(sent(server) == ["Bearer 2"] && accounts.requests.count == 3)
     }
   }
 
-  @Test func `that the server of tokens refuses requests a sign-in, and names the request`() async throws {
-    try await MockServer.run { _ in
+  @Test func `that the server of tokens refuses asks for a sign-in, and names the request`() async throws {
+    try await run { _ in
       .json(#"{"error": "invalid_grant"}"#, status: 400)
-    } body: { accounts async throws in
-      try await MockServer.run { _ in
-        .status(401)
-      } body: { server async throws in
-        let answers = ModelLayer(baseURL: accounts.url).reactor([String: String].self)
-        let token = BearerToken(BearerToken.Credential("1"), origins: [server.url]) { _ in
-          BearerToken.Credential(try await answers.send(Resource("token", method: .post))["access"] ?? "")
-        }
-        let failure = try #require(
-          await error { try await layer(server, token, retry: RetryPolicy()).reactor(Note.self).fetch("note") })
-        #expect(
-          failure.description == "signing in failed: POST 127.0.0.1:\(accounts.port)/token: "
-            + "the server answered 400 with 26 bytes; sign in again")
-        #expect(accounts.requests.count == 1 && server.requests.count == 1)
-      }
+    } notes: { _ in
+      Self.note
+    } body: { accounts, server, token async throws in
+      let failure = try #require(
+        await error { try await layer(server, token, retry: RetryPolicy()).reactor(Note.self).fetch("note") })
+      #expect(
+        failure.description == "signing in failed: POST 127.0.0.1:\(accounts.port)/token: "
+          + "the server answered 400 with 26 bytes; sign in again")
+      #expect(accounts.requests.count == 1 && server.requests.isEmpty)
     }
   }
 
-  @Test func `a bearer token shows nothing of a response of its refresh that cannot be read`() async throws {
+  @Test(arguments: [#"{"access": 1, "refresh": "s3cret"}"#, #"{"access": "s3cret", "until": 1}"#])
+  func `shows nothing of a response of its refresh that cannot be read, in the layer of tokens either`(body: String)
+    async throws
+  {
+    try await run { _ in
+      .json(body)
+    } notes: { _ in
+      Self.note
+    } body: { _, server, token async throws in
+      let failure = try #require(await error { try await layer(server, token).reactor(Note.self).fetch("note") })
+      let texts = [failure.description] + tokens.texts.value
+      #expect(texts.count { $0.contains("expected") } == 3 && !texts.contains { $0.contains("s3cret") }, "\(texts)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      TokenStore.Failure(text: "s3cret"), ReactorError.persistence(TokenStore.Failure(text: "s3cret")),
+      ReactorError.authentication(TokenStore.Failure(text: "s3cret")),
+    ] as [any Error])
+  func `shows no words of a token store that fails`(failure: any Error) async throws {
     try await MockServer.run { _ in
-      .json(#"{"access": 1, "refresh": "s3cret"}"#)
-    } body: { accounts async throws in
-      try await MockServer.run { _ in
-        .status(401)
-      } body: { server async throws in
-        let answers = ModelLayer(baseURL: accounts.url).reactor([String: String].self)
-        let token = BearerToken(BearerToken.Credential("1"), origins: [server.url]) { _ in
-          BearerToken.Credential(try await answers.send(Resource("token", method: .post))["access"] ?? "")
-        }
-        let failure = try #require(await error { try await layer(server, token).reactor(Note.self).fetch("note") })
-        #expect(failure.description.contains("expected") && !failure.description.contains("s3cret"))
-      }
+      Self.note
+    } body: { server async throws in
+      tokens.error.change { $0 = failure }
+      let found = try #require(
+        await error { try await layer(server, token(server, left: -1)).reactor(Note.self).fetch("note") })
+      var text = "\(found)" + String(reflecting: found) + found.localizedDescription
+      dump(found, to: &text)
+      #expect(text.contains("signing in failed") && text.contains("Failure") && !text.contains("s3cret"), "\(text)")
     }
   }
 

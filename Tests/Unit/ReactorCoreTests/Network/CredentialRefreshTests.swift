@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -88,63 +89,104 @@ import Testing
     #expect(text(machine.wait(5, refused: 0)) == [])
   }
 
-  @Test func `a refresh begins again for a request that arrived after the last waiter left`() {
+  @Test func `goes on when the last who waits has left, and its credential is used`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
+    _ = machine.wait(2, refused: 0)
     // The view of a request that begins meanwhile.
     let look = machine.look
-    _ = machine.leave(1)
-    #expect(look.usable == nil)
-    #expect(text(machine.wait(2, refused: look.version, failed: look.failed)) == ["refresh 2 of a"])
-  }
-
-  @Test func `the refresh of a credential continues while somebody waits, and is cancelled with the last`() {
-    var machine = Machine("a")
-    _ = machine.wait(1, refused: 0)
-    _ = machine.wait(2, refused: 0)
     #expect(text(machine.leave(1)) == ["fail [1] with CancellationError()"])
     #expect(text(machine.leave(1)) == [])
-    #expect(text(machine.leave(2)) == ["cancel", "fail [2] with CancellationError()"])
-    #expect(text(machine.ended(.failure(CancellationError()), of: 1)) == [])
-    #expect(machine.look.usable?.credential == "a")
-  }
-
-  @Test func `the refresh of a credential that was cancelled and succeeds all the same is used`() {
-    var machine = Machine("a")
-    _ = machine.wait(1, refused: 0)
-    _ = machine.leave(1)
+    #expect(text(machine.leave(2)) == ["fail [2] with CancellationError()"])
+    #expect(text(machine.wait(3, refused: look.version, failed: look.failed)) == [])
+    _ = machine.leave(3)
     #expect(text(machine.ended(.success("b"), of: 1)) == [])
     #expect(machine.look.usable?.credential == "b")
   }
 
-  @Test func `the refresh of a credential that was cancelled and succeeds while another is under way ends that one`() {
+  @Test func `that fails when nobody waits any more leaves the credential as it was`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.leave(1)
-    #expect(text(machine.wait(2, refused: 0)) == ["refresh 2 of a"])
-    #expect(text(machine.ended(.success("b"), of: 1)) == ["cancel", "resume [2] with b"])
-    #expect(text(machine.ended(.failure(CancellationError()), of: 2)) == [])
-    #expect(machine.look.usable?.credential == "b")
-  }
-
-  @Test func `the refresh of a credential that comes after a later one is dropped`() {
-    var machine = Machine("a")
-    _ = machine.wait(1, refused: 0)
-    _ = machine.leave(1)
-    _ = machine.wait(2, refused: 0)
-    #expect(text(machine.ended(.success("c"), of: 2)) == ["resume [2] with c"])
-    #expect(text(machine.ended(.success("b"), of: 1)) == [])
-    #expect(machine.look.usable?.credential == "c")
-  }
-
-  @Test func `a cancelled refresh that fails does not fail the waiters of another`() {
-    var machine = Machine("a")
-    _ = machine.wait(1, refused: 0)
-    _ = machine.leave(1)
-    _ = machine.wait(2, refused: 0)
     #expect(text(machine.ended(.failure(Broken()), of: 1)) == [])
-    #expect(text(machine.ended(.success("c"), of: 2)) == ["resume [2] with c"])
+    #expect(machine.look.usable?.credential == "a")
+    #expect(text(machine.wait(2, refused: 0, failed: machine.look.failed)) == ["refresh 2 of a"])
   }
+
+  @Test func `begins early once, for nobody, and those who are refused meanwhile wait for it`() {
+    var machine = Machine("a")
+    let look = machine.look
+    #expect(text(machine.refreshEarly(look.version, failed: look.failed)) == ["refresh 1 of a"])
+    #expect(text(machine.refreshEarly(look.version, failed: look.failed)) == [])
+    #expect(machine.look.isRefreshing && !machine.look.isRefused && machine.look.held?.credential == "a")
+    #expect(text(machine.wait(1, refused: look.version)) == [])
+    #expect(machine.look.isRefused)
+    #expect(text(machine.ended(.success("b"), of: 1)) == ["resume [1] with b"])
+    #expect(!machine.look.isRefused)
+    // The view is old by now.
+    #expect(text(machine.refreshEarly(look.version, failed: look.failed)) == [])
+  }
+
+  @Test func `that began early and failed does not begin again for those who looked before`() {
+    var machine = Machine("a")
+    let look = machine.look
+    _ = machine.refreshEarly(look.version, failed: look.failed)
+    #expect(text(machine.ended(.failure(Broken()), of: 1)) == [])
+    #expect(text(machine.refreshEarly(look.version, failed: look.failed)) == [])
+    #expect(text(machine.refreshEarly(look.version, failed: machine.look.failed)) == ["refresh 2 of a"])
+  }
+
+  @Test func `that began early is cancelled by a sign-in and by a sign-out`() {
+    var machine = Machine("a")
+    _ = machine.refreshEarly(0, failed: 0)
+    #expect(text(machine.signIn("b")) == ["cancel"])
+    #expect(text(machine.ended(.success("late"), of: 1)) == [])
+    #expect(machine.look.usable?.credential == "b")
+    let look = machine.look
+    _ = machine.refreshEarly(look.version, failed: look.failed)
+    #expect(text(machine.signOut()) == ["cancel"])
+    #expect(text(machine.ended(.success("late"), of: 3)) == [])
+    #expect(machine.look.held == nil)
+  }
+}
+
+/// The decision whether a request waits for a refresh or goes on with the present credential.
+@Suite struct `The term of a credential` {
+  private let now = Date(timeIntervalSince1970: 1_000)
+  private var term: CredentialTerm { CredentialTerm(due: now, end: now + 60) }
+
+  private func use(_ seconds: Double, isRefreshing: Bool = false, isRefused: Bool = false, hasFailed: Bool = false)
+    -> CredentialTerm.Use
+  {
+    term.use(at: now + seconds, isRefreshing: isRefreshing, isRefused: isRefused, hasFailed: hasFailed)
+  }
+
+  @Test func `has a credential used, refreshed beside its use, and awaited after its end`() {
+    #expect(use(-1) == .sign && use(0) == .signAndRefresh && use(59) == .signAndRefresh && use(60) == .awaitRefresh)
+  }
+
+  @Test func `has requests go on during a refresh while the credential is good, unless the server has refused it`() {
+    #expect(use(59, isRefreshing: true) == .sign)
+    #expect(use(60, isRefreshing: true) == .awaitRefresh)
+    #expect(use(59, isRefreshing: true, isRefused: true) == .awaitRefresh)
+    #expect(use(-1, isRefreshing: true, isRefused: true) == .awaitRefresh)
+  }
+
+  @Test func `has a refresh that failed repeated at the end`() {
+    #expect(use(59, hasFailed: true) == .sign && use(60, hasFailed: true) == .awaitRefresh)
+    #expect(use(59, isRefused: true, hasFailed: true) == .sign)
+  }
+
+  @Test func `without dates, has requests wait for any refresh that is under way`() {
+    let term = CredentialTerm()
+    #expect(term.use(at: now, isRefreshing: false, isRefused: false, hasFailed: false) == .sign)
+    #expect(term.use(at: now, isRefreshing: true, isRefused: false, hasFailed: false) == .awaitRefresh)
+  }
+}
+
+extension CredentialRefresh.Look {
+  /// The credential of a request that has no term.
+  var usable: CredentialRefresh.Held? { isRefreshing ? nil : held }
 }
 
 extension CredentialRefresh {

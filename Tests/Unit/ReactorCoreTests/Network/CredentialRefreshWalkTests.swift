@@ -14,7 +14,7 @@ import Testing
     /// A request that has looked, and has not been refused yet.
     var requests: [Machine.Look] = []
     var waiting: Set<Machine.WaiterID> = []
-    /// Refreshes that still run, by number. A cancelled refresh may continue.
+    /// Refreshes that still run, by number; one that is cancelled may go on to its end.
     var running: [UInt64] = []
     var current: UInt64?
     var isSignedOut = false
@@ -43,6 +43,7 @@ import Testing
           current = number
         case .cancelRefresh:
           if current == nil { faults.append("\(step): nothing to cancel") }
+          if !step.hasPrefix("sign") { faults.append("\(step): cancels a refresh") }
           current = nil
         case .resume(let ids, let result):
           for id in ids where waiting.remove(id) == nil { faults.append("\(step): \(id) did not wait") }
@@ -56,10 +57,9 @@ import Testing
         faults.append("\(step): \(held.credential) may still be sent")
       }
       if current == nil, !waiting.isEmpty { faults.append("\(step): \(waiting.count) wait for nothing") }
-      if isSignedOut, machine.look.usable != nil { faults.append("\(step): signed out, and usable") }
-      if !isSignedOut, current == nil, machine.look.usable == nil {
-        faults.append("\(step): signed in, and not usable")
-      }
+      if isSignedOut, machine.look.held != nil { faults.append("\(step): signed out, and usable") }
+      if !isSignedOut, machine.look.held == nil { faults.append("\(step): signed in, and not usable") }
+      if machine.look.isRefreshing != (current != nil) { faults.append("\(step): under way, or not") }
     }
 
     mutating func end(_ result: Result<Int, any Error>, of number: UInt64) {
@@ -71,10 +71,10 @@ import Testing
     }
 
     mutating func step(_ chance: inout SeededGenerator) {
-      switch Int.random(in: 0..<12, using: &chance) {
+      switch Int.random(in: 0..<13, using: &chance) {
       case 0...2:
         requests.append(machine.look)
-        if let held = machine.look.usable { used.append(held) }
+        if let held = machine.look.held { used.append(held) }
       case 3...5:
         guard let index = requests.indices.randomElement(using: &chance) else { return }
         let look = requests.remove(at: index)
@@ -94,6 +94,9 @@ import Testing
         let result: Result<Int, any Error> = Bool.random(using: &chance) ? .success(credential()) : .failure(Broken())
         end(result, of: number)
       case 10:
+        guard let look = requests.randomElement(using: &chance) else { return }
+        take(machine.refreshEarly(look.version, failed: look.failed), after: "early")
+      case 11:
         isSignedOut = false
         take(machine.signIn(credential()), after: "sign in")
       default:

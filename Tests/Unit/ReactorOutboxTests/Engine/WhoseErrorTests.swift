@@ -60,6 +60,21 @@ struct WhoseErrorTests {
     try await writer.end()
   }
 
+  @Test func `a token store that fails leaves none of its words in the saved entry`() async throws {
+    struct Failure: Error, CustomStringConvertible {
+      var description: String { "cannot save s3cret" }
+    }
+    let storage = MemoryStore()
+    let token = BearerToken(BearerToken.Credential("1"), origins: [Bench.url]) { _ in throw Failure() }
+    let writer = Writer(storage: storage, authentication: token)
+    writer.transport.answer("/v1/b", with: .response(.unauthorized))
+    _ = try await writer.layer.submit(Add(name: "b"))
+    await writer.wait(for: "waiting, sign in")
+    let saved = try await storage.contents(of: .shared).entries.map { String(decoding: $0.bytes, as: UTF8.self) }
+    #expect(saved.count == 1 && saved.allSatisfy { $0.contains("Failure") && !$0.contains("s3cret") }, "\(saved)")
+    #expect(writer.outbox.entries.allSatisfy { !"\($0)".contains("s3cret") })
+  }
+
   @Test func `a static token that a 401 refuses waits for a sign-in, which sends the write`() async throws {
     let token = BearerToken("1", origins: [Bench.url])
     let writer = Writer(authentication: token)
