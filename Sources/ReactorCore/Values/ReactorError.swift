@@ -104,7 +104,9 @@ extension ReactorError {
     }
   }
 
-  private var isOfQuery: Bool { request?.hasPrefix("QUERY ") == true }
+  /// The failure in words, without those of another library's error: of a request that was not
+  /// sent for lack of a credential, where they may quote a token.
+  package var reasonOfSignIn: String { Redaction.reason(ofSignIn: self) }
 
   private var advice: String? {
     switch self {

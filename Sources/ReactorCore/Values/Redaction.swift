@@ -39,7 +39,7 @@ enum Redaction {
     }
   }
 
-  private static func reason(ofSignIn error: ReactorError) -> String {
+  static func reason(ofSignIn error: ReactorError) -> String {
     switch error {
     case .authentication(let error): "signing in failed: \(describe(ofSignIn: error))"
     case .network(let error as ReactorError): reason(ofSignIn: error)

@@ -239,8 +239,10 @@ extension Attempt {
     let mutation = outbox.withState { $0.items[entry.id]?.mutation }
     let answer = outcome.kind == .accepted ? mutation?.answer(sent.result, layer.configuration) : nil
     if let objection = answer?.objection { (outcome, error) = (SendOutcome(checking: objection), objection) }
+    let isUnsigned = if case .unsigned = sent.latest { true } else { false }
+    let reason = isUnsigned ? error?.reasonOfSignIn : error?.reason
     let consequence = entry.end(
-      outcome, status: sent.response?.status.code, reason: error?.reason ?? "accepted", at: now, limits,
+      outcome, status: sent.response?.status.code, reason: reason ?? "accepted", at: now, limits,
       random: outbox.nextRandom())
     var ended = Ended(entry: entry, begun: stored, consequence: consequence, sent: sent, error: error)
     ended.start = start

@@ -60,16 +60,22 @@ struct WhoseErrorTests {
     try await writer.end()
   }
 
-  @Test func `a token store that fails leaves none of its words in the saved entry`() async throws {
-    struct Failure: Error, CustomStringConvertible {
-      var description: String { "cannot save s3cret" }
-    }
+  private struct Failure: Error, CustomStringConvertible {
+    var description: String { "cannot save s3cret" }
+  }
+
+  @Test(
+    arguments: [(Failure(), "waiting, sign in"), (ReactorError.network(Failure()), "waiting, backoff")]
+      as [(any Error, String)])
+  func `a token store that fails leaves none of its words in the saved entry`(failure: any Error, state: String)
+    async throws
+  {
     let storage = MemoryStore()
-    let token = BearerToken(BearerToken.Credential("1"), origins: [Bench.url]) { _ in throw Failure() }
+    let token = BearerToken(BearerToken.Credential("1"), origins: [Bench.url]) { _ in throw failure }
     let writer = Writer(storage: storage, authentication: token)
     writer.transport.answer("/v1/b", with: .response(.unauthorized))
     _ = try await writer.layer.submit(Add(name: "b"))
-    await writer.wait(for: "waiting, sign in")
+    await writer.wait(for: state)
     let saved = try await storage.contents(of: .shared).entries.map { String(decoding: $0.bytes, as: UTF8.self) }
     #expect(saved.count == 1 && saved.allSatisfy { $0.contains("Failure") && !$0.contains("s3cret") }, "\(saved)")
     #expect(writer.outbox.entries.allSatisfy { !"\($0)".contains("s3cret") })
