@@ -39,8 +39,8 @@ public struct RetryPolicy: Sendable, Hashable {
   ///
   /// While a limit is used up, the polls of streams, and retries, wait until the server says that
   /// more requests are available. `Retry-After` takes precedence. A reset later than
-  /// ``longestRetryAfter`` is ignored; after a 429, the response is then the result. A fetch is never
-  /// held back.
+  /// ``longestRetryAfter`` is ignored; after a 429, the response is then the result. A fetch is
+  /// never held back.
   public var followsRateLimit: Bool = true
   /// The longest wait for connectivity before a retry that is due. Default: 30 seconds. After that,
   /// the last failure is the result.
@@ -145,12 +145,11 @@ extension RetryPolicy {
     RetryAfter.delay(in: fields, now: now)
   }
 
-  /// Returns the wait before the next poll that a response asks for; `nil` for none. One of more
-  /// than
-  /// ``longestRetryAfter`` is ignored. Unless there is a ``seed``, the wait is up to a tenth longer,
-  /// since all clients of a limit come back when it is reset.
+  /// Returns the wait before the next poll that a response asks for; `nil` for none. A wait of more
+  /// than ``longestRetryAfter`` is ignored. Unless there is a ``seed``, the wait is up to a tenth
+  /// longer, since all clients of a limit come back when it is reset.
   ///
-  /// - Parameter failedAt: The present time, if the response is an error, whose `Retry-After` counts.
+  /// - Parameter failedAt: The present time, if the response is an error: its `Retry-After` counts.
   func pollingPause(after fields: HTTPFields, failedAt: Date? = nil) -> Duration? {
     let asked = failedAt.flatMap { RetryAfter.delay(in: fields, now: $0) }
     let limit = followsRateLimit ? Resource.RateLimit.pause(in: fields) : nil
