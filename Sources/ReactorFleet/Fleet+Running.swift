@@ -133,7 +133,7 @@ extension Fleet {
       return state.scopes.followed
     }
     // Even while the breaker is open, since a heartbeat closes it.
-    var pulse: FleetPulse?
+    var pulse: FleetHeartbeat?
     do throws(FleetError) { pulse = try await store.beat(node, nonce: nonce, scopes: scopes) } catch {
       withState { $0.failedBeat(nonce, error) }
     }

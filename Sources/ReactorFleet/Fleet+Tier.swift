@@ -136,7 +136,7 @@ private final class FleetLook: CacheTierLook {
     }
   }
 
-  private func read(_ id: FleetRecordID, _ known: FleetVersion?) async throws(FleetError) -> FleetView {
+  private func read(_ id: FleetRecordID, _ known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
     let (began, spent) = (fleet.elapsed, state.withLock(\.spent))
     // A caller that joins another one's read also spends that time.
     defer { state.withLock { $0.spent = max($0.spent, spent + fleet.elapsed - began) } }
@@ -147,13 +147,13 @@ private final class FleetLook: CacheTierLook {
 
   /// Returns the record that the store returned, whose body the caller may have; `nil` without a
   /// record.
-  private func record(of view: FleetView, _ local: Record?) throws(FleetError) -> Record? {
+  private func record(of view: FleetStoredRecord, _ local: Record?) throws(FleetError) -> Record? {
     guard let head = view.head, let body = view.body ?? local?.body else { return nil }
     do { return try RecordCodec.decode(head: head, body: body) } catch { throw .wrongData("\(error)") }
   }
 
   private func finding(
-    _ view: FleetView, _ id: FleetRecordID, _ local: Record?
+    _ view: FleetStoredRecord, _ id: FleetRecordID, _ local: Record?
   ) throws(FleetError) -> CacheTierFinding {
     guard let found = try record(of: view, local), let latest = view.versions.latest,
       // Another record may have the same digest.
@@ -193,7 +193,7 @@ private final class FleetLook: CacheTierLook {
     let (id, seen, isConnected) = state.withLock { ($0.record, $0.versions, $0.isConnected) }
     guard isConnected, let id, fleet.withState({ $0.status == .following }) else { return .ask(unshared) }
     let isPatient = state.withLock { $0.waited < fleet.configuration.patience }
-    let wish: FleetWish = asksAlone && isPatient ? .lease : .ticket
+    let wish: FleetLeaseRequest = asksAlone && isPatient ? .lease : .ticket
     // Done before the call of the store: messages sent meanwhile would be missed.
     let (signal, token) = (FleetSignal(), UUID())
     if mayWait { fleet.withState { $0.wait(for: id, token, signal) } }

@@ -71,8 +71,9 @@ public final class Fleet: Sendable {
 
   /// Reads a record with `body`, or joins another request's read of it in this process.
   func reading(
-    _ record: FleetRecordID, known: FleetVersion?, in epoch: Int, _ body: () async throws(FleetError) -> FleetView
-  ) async throws(FleetError) -> FleetView {
+    _ record: FleetRecordID, known: FleetVersion?, in epoch: Int,
+    _ body: () async throws(FleetError) -> FleetStoredRecord
+  ) async throws(FleetError) -> FleetStoredRecord {
     let id = FleetReading.ID(record: record, known: known, epoch: epoch)
     let (reading, isOwn) = readings.withLock { readings in
       if let other = readings[id] { return (other, false) }
@@ -82,7 +83,7 @@ public final class Fleet: Sendable {
     }
     // The other request may have failed because its client left.
     if !isOwn { if let view = await reading.view() { return view } else { return try await body() } }
-    var view: FleetView?
+    var view: FleetStoredRecord?
     defer {
       readings.withLock { $0[id] = nil }
       reading.end(view)

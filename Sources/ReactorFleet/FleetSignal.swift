@@ -47,13 +47,13 @@ final class FleetReading: Sendable {
 
   private struct State {
     var isOver = false
-    var view: FleetView?
+    var view: FleetStoredRecord?
     var waiters: [FleetSignal] = []
   }
 
   private let state = Mutex(State())
 
-  func end(_ view: FleetView?) {
+  func end(_ view: FleetStoredRecord?) {
     let waiters = state.withLock { state in
       (state.isOver, state.view) = (true, view)
       defer { state.waiters = [] }
@@ -63,7 +63,7 @@ final class FleetReading: Sendable {
   }
 
   /// Returns the record, once it is read; `nil` if that has failed, or the task is cancelled.
-  func view() async -> FleetView? {
+  func view() async -> FleetStoredRecord? {
     let signal = FleetSignal()
     let isOver = state.withLock { state in
       if !state.isOver { state.waiters.append(signal) }

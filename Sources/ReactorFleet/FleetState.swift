@@ -146,7 +146,7 @@ struct FleetState: Sendable {
   ///
   /// - Parameter began: the time at which the beat was sent.
   /// - Returns: The fences to send again: the store was replaced, or has lost its contents.
-  mutating func learn(_ pulse: FleetPulse, of scopes: [String], since began: Duration) -> [Floor] {
+  mutating func learn(_ pulse: FleetHeartbeat, of scopes: [String], since began: Duration) -> [Floor] {
     let isOther = store.map { $0 != pulse.store } ?? false
     var isEmptied = false
     for (scope, generation) in zip(scopes, pulse.generations) where !renewals.contains(scope) {

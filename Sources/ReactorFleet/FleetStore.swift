@@ -30,19 +30,19 @@ public protocol FleetStore: Sendable {
   ///   - record: The record to read.
   ///   - known: The version whose body the caller has. If that is still stored, the result has no
   ///     body.
-  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView
+  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord
 
   /// Draws a ticket for a request to the server, and takes the lease of the record unless another
   /// server has it.
   ///
   /// - Parameters:
   ///   - record: The record that will have the response.
-  ///   - wish: ``FleetWish/lease`` to wait if another server sends the request already.
+  ///   - wish: ``FleetLeaseRequest/lease`` to wait if another server sends the request already.
   ///   - lease: The time after which another server may take the lease. The ticket stays valid.
   ///   - retention: The minimum time for which a new hash is kept, longer than a request.
   func begin(
-    _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-  ) async throws(FleetError) -> FleetBeginning
+    _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+  ) async throws(FleetError) -> FleetLeaseAnswer
 
   /// Extends a lease.
   ///
@@ -58,7 +58,7 @@ public protocol FleetStore: Sendable {
   ///   - retention: The minimum time for which the record is kept.
   func commit(
     _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-  ) async throws(FleetError) -> FleetCommitment
+  ) async throws(FleetError) -> FleetCommitResult
 
   /// Releases a lease without a response to store, and notifies the servers that wait for it. Does
   /// nothing if the ticket no longer has the lease.
@@ -95,7 +95,7 @@ public protocol FleetStore: Sendable {
   ///   - scopes: The digests of the scopes whose generations are read, and kept alive. All of them
   ///     take one round trip.
   /// - Throws: The error of a store that accepts no writes, such as ``FleetError/readOnly(_:)``.
-  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse
+  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat
 
   /// Delivers the messages of all servers, until the connection is lost or the task is cancelled.
   ///

@@ -88,7 +88,7 @@ public struct FleetVersions: Sendable, Hashable {
 }
 
 /// The stored record as a server finds it.
-public struct FleetView: Sendable, Hashable {
+public struct FleetStoredRecord: Sendable, Hashable {
   /// The versions of the record.
   public var versions: FleetVersions
   /// Everything but the body; `nil` without a record.
@@ -96,7 +96,7 @@ public struct FleetView: Sendable, Hashable {
   /// The body; `nil` without a record, or if the caller has that version.
   public var body: Data?
 
-  /// Creates a view from its parts.
+  /// Creates a record from its parts.
   public init(versions: FleetVersions = FleetVersions(), head: Data? = nil, body: Data? = nil) {
     self.versions = versions
     self.head = head
@@ -105,7 +105,7 @@ public struct FleetView: Sendable, Hashable {
 }
 
 /// The kind of lease that a server asks for.
-public enum FleetWish: String, Sendable, Hashable, CaseIterable {
+public enum FleetLeaseRequest: String, Sendable, Hashable, CaseIterable {
   /// A lease: if another server has it, the caller waits.
   case lease
   /// No lease: the server sends its request in any case, and no other server waits for it.
@@ -120,7 +120,7 @@ public enum FleetWish: String, Sendable, Hashable, CaseIterable {
 /// case .held(let time, _), .failed(let time, _): try await wait(time)
 /// }
 /// ```
-public enum FleetBeginning: Sendable, Hashable {
+public enum FleetLeaseAnswer: Sendable, Hashable {
   /// Send the request. Renew the lease meanwhile, and finish with a commit or a release. The
   /// versions are as they were before the ticket.
   case granted(FleetTicket, FleetVersions)
@@ -142,7 +142,7 @@ public enum FleetChange: Sendable, Hashable {
 }
 
 /// The result of a commit.
-public enum FleetCommitment: String, Sendable, Hashable {
+public enum FleetCommitResult: String, Sendable, Hashable {
   /// The response is stored.
   case kept
   /// The URL was declared stale after the request was sent.
@@ -171,13 +171,13 @@ public enum FleetRelease: Sendable, Hashable {
 public typealias FleetGeneration = String
 
 /// The state of the store that each heartbeat returns.
-public struct FleetPulse: Sendable, Hashable {
+public struct FleetHeartbeat: Sendable, Hashable {
   /// The identity of the store. It changes if the store was replaced or has lost its contents.
   public var store: String
   /// The generations of the scopes, in their order.
   public var generations: [FleetGeneration]
 
-  /// Creates a pulse from its parts.
+  /// Creates a heartbeat from its parts.
   public init(store: String, generations: [FleetGeneration]) {
     self.store = store
     self.generations = generations

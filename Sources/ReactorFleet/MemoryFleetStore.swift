@@ -21,17 +21,17 @@ public final class MemoryFleetStore: FleetStore {
   }
 
   /// See ``FleetStore/read(_:known:)``. Never throws.
-  public func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+  public func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
     state.withLock { state in
-      guard let hash = state.hash(record.url, at: now()) else { return FleetView() }
+      guard let hash = state.hash(record.url, at: now()) else { return FleetStoredRecord() }
       return hash.view(of: record.name, known: known)
     }
   }
 
   /// See ``FleetStore/begin(_:_:lease:retention:)``. Never throws.
   public func begin(
-    _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-  ) async throws(FleetError) -> FleetBeginning {
+    _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+  ) async throws(FleetError) -> FleetLeaseAnswer {
     state.withLock { state in
       let now = now()
       var hash = state.hash(record.url, at: now) ?? FleetHash()
@@ -59,8 +59,8 @@ public final class MemoryFleetStore: FleetStore {
   /// See ``FleetStore/commit(_:_:retention:)``. Never throws.
   public func commit(
     _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-  ) async throws(FleetError) -> FleetCommitment {
-    let (end, message) = state.withLock { state -> (FleetCommitment, FleetMessage?) in
+  ) async throws(FleetError) -> FleetCommitResult {
+    let (end, message) = state.withLock { state -> (FleetCommitResult, FleetMessage?) in
       let now = now()
       guard var hash = state.hash(ticket.record.url, at: now) else { return (.lost, nil) }
       let (end, isNews) = hash.commit(ticket, change)
@@ -120,11 +120,11 @@ public final class MemoryFleetStore: FleetStore {
   }
 
   /// See ``FleetStore/beat(_:nonce:scopes:)``. Never throws.
-  public func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
+  public func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat {
     let (pulse, receivers) = state.withLock { state in
       for scope in scopes where state.generations[scope] == nil { state.generations[scope] = UUID().uuidString }
       return (
-        FleetPulse(store: state.identity, generations: scopes.map { state.generations[$0] ?? "" }),
+        FleetHeartbeat(store: state.identity, generations: scopes.map { state.generations[$0] ?? "" }),
         state.followers.filter { $0.node == node }
       )
     }
@@ -241,14 +241,15 @@ package struct FleetHash: Sendable, Hashable {
     return FleetVersions(body: record?.version, confirmation: record?.confirmation, fence: fence)
   }
 
-  func view(of name: String, known: FleetVersion?) -> FleetView {
+  func view(of name: String, known: FleetVersion?) -> FleetStoredRecord {
     let versions = versions(of: name)
     let record = records[name]
-    return FleetView(
+    return FleetStoredRecord(
       versions: versions, head: record?.head, body: known != nil && known == versions.body ? nil : record?.body)
   }
 
-  mutating func begin(_ id: FleetRecordID, _ wish: FleetWish, lease: UInt64, at now: UInt64) -> FleetBeginning {
+  mutating func begin(_ id: FleetRecordID, _ wish: FleetLeaseRequest, lease: UInt64, at now: UInt64) -> FleetLeaseAnswer
+  {
     var record = records[id.name] ?? StoredRecord()
     let isPassed = record.passEnd > now
     if wish == .lease {
@@ -270,7 +271,7 @@ package struct FleetHash: Sendable, Hashable {
   }
 
   /// - Returns: The result, and `true` if the other servers are to be notified.
-  mutating func commit(_ ticket: FleetTicket, _ change: FleetChange) -> (FleetCommitment, isNews: Bool) {
+  mutating func commit(_ ticket: FleetTicket, _ change: FleetChange) -> (FleetCommitResult, isNews: Bool) {
     let version = ticket.version
     guard let begun, begun <= version else { return (.lost, false) }
     if let fence, fence >= version { return (.fenced, false) }

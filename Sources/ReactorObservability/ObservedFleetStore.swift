@@ -44,13 +44,13 @@
       }
     }
 
-    func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+    func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
       try await observed("read") { () throws(FleetError) in try await store.read(record, known: known) }
     }
 
     func begin(
-      _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-    ) async throws(FleetError) -> FleetBeginning {
+      _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+    ) async throws(FleetError) -> FleetLeaseAnswer {
       try await observed("begin") { () throws(FleetError) in
         try await store.begin(record, wish, lease: lease, retention: retention)
       }
@@ -62,7 +62,7 @@
 
     func commit(
       _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-    ) async throws(FleetError) -> FleetCommitment {
+    ) async throws(FleetError) -> FleetCommitResult {
       let end = try await observed("commit") { () throws(FleetError) in
         try await store.commit(ticket, change, retention: retention)
       }
@@ -88,7 +88,7 @@
     }
 
     // A heartbeat does not belong to a request, and comes each second.
-    func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
+    func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat {
       try await store.beat(node, nonce: nonce, scopes: scopes)
     }
 

@@ -5,31 +5,31 @@ import Synchronization
 /// until either task or a third one ends the channel.
 final class RendezvousChannel<Element: Sendable>: Sendable {
   private typealias Reader = CheckedContinuation<Element?, any Error>
-  private typealias Giver = CheckedContinuation<Bool, Never>
+  private typealias Sender = CheckedContinuation<Bool, Never>
 
   private struct State {
     /// The reader that waits for an element.
     var reader: Reader?
     /// The sender that waits for a reader.
-    var giver: Giver?
+    var sender: Sender?
     var hasEnded = false
     /// The error that the next reader gets after the end.
     var failure: (any Error)?
     var onEnd: (@Sendable () -> Void)?
 
     /// Returns the result for the reader if there is one already, or the sender to resume.
-    mutating func read(_ reader: Reader) -> (Result<Element?, any Error>?, Giver?) {
+    mutating func read(_ reader: Reader) -> (Result<Element?, any Error>?, Sender?) {
       if hasEnded { return (failure.take().map { .failure($0) } ?? .success(nil), nil) }
       self.reader = reader
-      return (nil, giver.take())
+      return (nil, sender.take())
     }
 
     /// Returns the continuations to resume, and the action to run.
-    mutating func end(_ error: (any Error)?) -> (Reader?, Giver?, (@Sendable () -> Void)?) {
+    mutating func end(_ error: (any Error)?) -> (Reader?, Sender?, (@Sendable () -> Void)?) {
       if hasEnded { return (nil, nil, nil) }
       hasEnded = true
       if reader == nil { failure = error }
-      return (reader.take(), giver.take(), onEnd.take())
+      return (reader.take(), sender.take(), onEnd.take())
     }
   }
 
@@ -41,9 +41,9 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
   func next() async throws -> Element? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { reader in
-        let (result, giver) = state.withLock { state in state.read(reader) }
+        let (result, sender) = state.withLock { state in state.read(reader) }
         if let result { reader.resume(with: result) }
-        giver?.resume(returning: true)
+        sender?.resume(returning: true)
       }
     } onCancel: {
       end(throwing: CancellationError())
@@ -69,11 +69,11 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
   /// Ends the channel, with or without an error, and resumes the waiting tasks. Further calls do
   /// nothing.
   func end(throwing error: (any Error)? = nil) {
-    let (reader, giver, onEnd) = state.withLock { state in state.end(error) }
+    let (reader, sender, onEnd) = state.withLock { state in state.end(error) }
     // Done first, so that the activity has ended when the reader resumes.
     onEnd?()
     if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
-    giver?.resume(returning: false)
+    sender?.resume(returning: false)
   }
 
   /// Calls `action` when the channel ends; at once if it has ended already.
@@ -87,14 +87,14 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
 
   /// Waits until an element is requested; returns `false` after the end.
   private func isAsked() async -> Bool {
-    await withCheckedContinuation { giver in
+    await withCheckedContinuation { sender in
       let answer: Bool? = state.withLock { state in
         if state.hasEnded { return false }
         if state.reader != nil { return true }
-        state.giver = giver
+        state.sender = sender
         return nil
       }
-      if let answer { giver.resume(returning: answer) }
+      if let answer { sender.resume(returning: answer) }
     }
   }
 }

@@ -7,7 +7,7 @@ extension FleetStoreConformance.Check {
   static let records = [
     Self("an empty store has no record") { subject in
       let view = try await subject.store.read(subject.record, known: nil)
-      subject.expect(view == FleetView(), "read returned \(view)")
+      subject.expect(view == FleetStoredRecord(), "read returned \(view)")
     },
     Self("a record comes back byte for byte") { subject in
       for body in [Data(), Data(0...255), Data("\r\n$-1\r\n".utf8), Data(repeating: 7, count: 300_000)] {
@@ -83,7 +83,7 @@ extension FleetStoreConformance.Check {
       // The retention may be over already.
       subject.expect(end == .kept || end == .lost, "a commit was \(end)")
       try await subject.wait(for: "the end of the record") {
-        try await subject.store.read(subject.record, known: nil) == FleetView()
+        try await subject.store.read(subject.record, known: nil) == FleetStoredRecord()
       }
     },
   ]

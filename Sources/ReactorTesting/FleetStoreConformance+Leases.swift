@@ -6,7 +6,7 @@ import Synchronization
 extension FleetStoreConformance.Check {
   static let leases = [
     Self("one of many gets the lease") { subject in
-      let beginnings = try await withThrowingTaskGroup(of: FleetBeginning.self) { group in
+      let beginnings = try await withThrowingTaskGroup(of: FleetLeaseAnswer.self) { group in
         for _ in 0..<20 { group.addTask { try await subject.begin() } }
         return try await group.reduce(into: []) { $0.append($1) }
       }

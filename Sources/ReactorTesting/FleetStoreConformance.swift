@@ -64,14 +64,14 @@ extension FleetStoreConformance {
 
     /// Draws a ticket with a lease that lasts for the check.
     func begin(
-      _ record: FleetRecordID? = nil, _ wish: FleetWish = .lease, lease: Duration = .seconds(60)
-    ) async throws -> FleetBeginning {
+      _ record: FleetRecordID? = nil, _ wish: FleetLeaseRequest = .lease, lease: Duration = .seconds(60)
+    ) async throws -> FleetLeaseAnswer {
       try await store.begin(record ?? self.record, wish, lease: lease, retention: .seconds(60))
     }
 
     /// Draws a ticket, and returns it.
     func ticket(
-      _ record: FleetRecordID? = nil, _ wish: FleetWish = .lease, lease: Duration = .seconds(60)
+      _ record: FleetRecordID? = nil, _ wish: FleetLeaseRequest = .lease, lease: Duration = .seconds(60)
     ) async throws -> FleetTicket {
       switch try await begin(record, wish, lease: lease) {
       case .granted(let ticket, _), .pass(let ticket, _): return ticket
@@ -79,19 +79,20 @@ extension FleetStoreConformance {
       }
     }
 
-    func commit(_ ticket: FleetTicket, _ body: String = "body", _ head: String = "head") async throws -> FleetCommitment
+    func commit(_ ticket: FleetTicket, _ body: String = "body", _ head: String = "head") async throws
+      -> FleetCommitResult
     {
       try await store.commit(
         ticket, .response(head: Data(head.utf8), body: Data(body.utf8)), retention: .seconds(60))
     }
 
     func confirm(_ ticket: FleetTicket, of version: FleetVersion, _ head: String = "head") async throws
-      -> FleetCommitment
+      -> FleetCommitResult
     {
       try await store.commit(ticket, .confirmation(head: Data(head.utf8), of: version), retention: .seconds(60))
     }
 
-    func expect(_ end: FleetCommitment, _ expected: FleetCommitment, _ what: String = "") {
+    func expect(_ end: FleetCommitResult, _ expected: FleetCommitResult, _ what: String = "") {
       expect(end == expected, "\(what)a commit was \(end), and not \(expected)")
     }
 

@@ -56,7 +56,7 @@
     private func channel(of node: String) -> String { prefix + "c:" + node }
 
     /// See `FleetStore.read(_:known:)`.
-    public func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+    public func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
       let key = key(of: record.url)
       let fields = ["v:", "u:", "h:"].map { $0 + record.name } + ["f"]
       var reply: ValkeyReply
@@ -65,7 +65,7 @@
       } catch {
         // The data under that key is not a record. The next request to the server repairs it.
         guard case .wrongData = error else { throw error }
-        return FleetView()
+        return FleetStoredRecord()
       }
       guard var parts = reply.elements, parts.count >= 4 else { throw .wrongData("HMGET has answered \(reply)") }
       if known != nil, parts[0].number != known?.rawValue, parts[0] != .null {
@@ -75,15 +75,15 @@
         guard parts.count == 5 else { throw .wrongData("HMGET has answered \(reply)") }
       }
       let versions = FleetVersions(body: parts[0].version, confirmation: parts[1].version, fence: parts[3].version)
-      guard versions.body != nil else { return FleetView(versions: FleetVersions(fence: versions.fence)) }
+      guard versions.body != nil else { return FleetStoredRecord(versions: FleetVersions(fence: versions.fence)) }
       let body = known == versions.body ? nil : parts.dropFirst(4).first?.bytes
-      return FleetView(versions: versions, head: parts[2].bytes, body: body)
+      return FleetStoredRecord(versions: versions, head: parts[2].bytes, body: body)
     }
 
     /// See `FleetStore.begin(_:_:lease:retention:)`.
     public func begin(
-      _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-    ) async throws(FleetError) -> FleetBeginning {
+      _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+    ) async throws(FleetError) -> FleetLeaseAnswer {
       let reply = try await run(
         .begin, key(of: record.url), [record.name, "\(lease.inMicroseconds)", wish.rawValue, retention.milliseconds])
       guard let parts = reply.elements, parts.count == 5, let kind = parts[0].text, let number = parts[1].number else {
@@ -110,7 +110,7 @@
     /// See `FleetStore.commit(_:_:retention:)`.
     public func commit(
       _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-    ) async throws(FleetError) -> FleetCommitment {
+    ) async throws(FleetError) -> FleetCommitResult {
       let (head, body, base) =
         switch change {
         case .response(let head, let body): (head, body, "")
@@ -122,7 +122,9 @@
         "\(FleetHash.recordLimit)",
       ].map { Data($0.utf8) }
       let reply = try await run(.commit, key(of: ticket.record.url), arguments + [head, body, Data(base.utf8)])
-      guard let end = reply.text.flatMap(FleetCommitment.init) else { throw .wrongData("commit has answered \(reply)") }
+      guard let end = reply.text.flatMap(FleetCommitResult.init) else {
+        throw .wrongData("commit has answered \(reply)")
+      }
       return end
     }
 
@@ -162,7 +164,7 @@
     }
 
     /// See `FleetStore.beat(_:nonce:scopes:)`.
-    public func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
+    public func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat {
       // All at once, which is one round trip.
       async let written = result { () throws(FleetError) in
         try await run(.beat, prefix + "b", ["\(nonce)", Self.beatRetention, channel(of: node)])
@@ -182,7 +184,7 @@
       guard let line = lines.first(where: { $0.hasPrefix("master_replid:") }) else {
         throw .wrongData("INFO names no master_replid")
       }
-      return FleetPulse(
+      return FleetHeartbeat(
         store: String(line.dropFirst("master_replid:".count)),
         generations: try generations.map { generation throws(FleetError) in try generation.get() })
     }

@@ -202,8 +202,8 @@ extension TemporaryIDs {
   /// another process submitted this one. The entry is sent after the other, and blocks nothing
   /// until then.
   func isBehindItsGiver(_ id: UUID) -> Bool {
-    guard let owner = owner(awaitedBy: id), let giver = mentions[owner], let own = mentions[id] else { return false }
-    return giver.number > own.number
+    guard let owner = owner(awaitedBy: id), let creator = mentions[owner], let own = mentions[id] else { return false }
+    return creator.number > own.number
   }
 
   /// Returns an id that the entry contains and that no entry can supply any more; `nil` if all its

@@ -139,23 +139,25 @@ struct FaultyLinkTests {
     struct SmallStore: FleetStore {
       let store: MemoryFleetStore
       var largestBody: Int { 999 }
-      func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView { FleetView() }
+      func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
+        FleetStoredRecord()
+      }
       func begin(
-        _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-      ) async throws(FleetError) -> FleetBeginning {
+        _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+      ) async throws(FleetError) -> FleetLeaseAnswer {
         try await store.begin(record, wish, lease: lease, retention: retention)
       }
       func renew(_ ticket: FleetTicket, lease: Duration) async throws(FleetError) -> Bool { false }
       func commit(
         _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-      ) async throws(FleetError) -> FleetCommitment { .lost }
+      ) async throws(FleetError) -> FleetCommitResult { .lost }
       func release(_ ticket: FleetTicket, _ reason: FleetRelease) async throws(FleetError) {}
       func fence(
         _ url: FleetURLID, removes: Bool, replaying version: FleetVersion?
       ) async throws(FleetError) -> FleetVersion { FleetVersion(rawValue: 1) }
       func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration { "" }
-      func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
-        FleetPulse(store: "", generations: [])
+      func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat {
+        FleetHeartbeat(store: "", generations: [])
       }
       func follow(_ node: String, _ body: @escaping @Sendable (FleetMessage) -> Void) async throws(FleetError) {}
       func nodes() async throws(FleetError) -> Int { 0 }

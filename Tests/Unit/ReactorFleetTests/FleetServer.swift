@@ -42,15 +42,15 @@ final class UnreliableStore: FleetStore {
     if isAway.load(ordering: .relaxed) { throw .unavailable("away") }
   }
 
-  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
     await reads.waitIgnoringCancellation()
     try check()
     return try await store.read(record, known: known)
   }
 
   func begin(
-    _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-  ) async throws(FleetError) -> FleetBeginning {
+    _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+  ) async throws(FleetError) -> FleetLeaseAnswer {
     try checkWrite()
     begins.wrappingAdd(1, ordering: .relaxed)
     return try await store.begin(record, wish, lease: lease, retention: retention)
@@ -63,7 +63,7 @@ final class UnreliableStore: FleetStore {
 
   func commit(
     _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-  ) async throws(FleetError) -> FleetCommitment {
+  ) async throws(FleetError) -> FleetCommitResult {
     await commits.waitIgnoringCancellation()
     try checkWrite()
     return try await store.commit(ticket, change, retention: retention)
@@ -86,7 +86,7 @@ final class UnreliableStore: FleetStore {
     return try await store.generation(of: scope, renews: renews)
   }
 
-  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
+  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat {
     try check()
     // What it passes on proves nothing.
     let pulse = try await store.beat(node, nonce: nonce, scopes: scopes)

@@ -127,7 +127,7 @@ struct FleetStateTests {
     var state = following
     /// Returns the fences that are sent again.
     func learn(_ store: String, _ generation: String) -> [FleetVersion] {
-      state.learn(FleetPulse(store: store, generations: [generation]), of: ["all"], since: .zero).map(\.version)
+      state.learn(FleetHeartbeat(store: store, generations: [generation]), of: ["all"], since: .zero).map(\.version)
     }
     var replayed = learn("1", "g")
     state.fence(url, version(20), at: .zero)
@@ -146,7 +146,7 @@ struct FleetStateTests {
     var state = following
     let fence = FleetState.PendingFence(url: "a", scope: .shared, removes: false)
     func learn(_ generation: String, since began: Duration) -> [FleetState.PendingFence] {
-      _ = state.learn(FleetPulse(store: "1", generations: [generation]), of: ["all"], since: began)
+      _ = state.learn(FleetHeartbeat(store: "1", generations: [generation]), of: ["all"], since: began)
       return state.pending
     }
     #expect(learn("g", since: .seconds(1)).isEmpty)
@@ -165,10 +165,10 @@ struct FleetStateTests {
 
   @Test func `a removal of everything that the store does not know is not undone by a beat`() {
     var state = following
-    _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"], since: .zero)
+    _ = state.learn(FleetHeartbeat(store: "1", generations: ["old"]), of: ["all"], since: .zero)
     state.remove("all", at: .zero)
     let removed = state.scopes["all"]
-    _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"], since: .zero)
+    _ = state.learn(FleetHeartbeat(store: "1", generations: ["old"]), of: ["all"], since: .zero)
     #expect(removed != "old" && state.scopes["all"] == removed)
   }
 

@@ -205,20 +205,22 @@
 
   /// A store that is away.
   private struct AbsentStore: FleetStore {
-    func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView { throw away }
+    func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
+      throw away
+    }
     func begin(
-      _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-    ) async throws(FleetError) -> FleetBeginning { throw away }
+      _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+    ) async throws(FleetError) -> FleetLeaseAnswer { throw away }
     func renew(_ ticket: FleetTicket, lease: Duration) async throws(FleetError) -> Bool { throw away }
     func commit(
       _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-    ) async throws(FleetError) -> FleetCommitment { throw away }
+    ) async throws(FleetError) -> FleetCommitResult { throw away }
     func release(_ ticket: FleetTicket, _ reason: FleetRelease) async throws(FleetError) { throw away }
     func fence(
       _ url: FleetURLID, removes: Bool, replaying version: FleetVersion?
     ) async throws(FleetError) -> FleetVersion { throw away }
     func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration { throw away }
-    func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse { throw away }
+    func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat { throw away }
     func follow(_ node: String, _ body: @escaping @Sendable (FleetMessage) -> Void) async throws(FleetError) {
       throw away
     }

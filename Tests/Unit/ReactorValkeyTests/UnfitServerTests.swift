@@ -118,7 +118,7 @@
       _ = try await send("RPUSH rx1:fleet:u:other 1", on: connection)
       let found = try await store.verify()
       #expect(found.bad.count == 2 && found.bad.contains { $0.hasPrefix("rx1:fleet:u:url: WRONGTYPE") })
-      #expect(try await store.read(Self.record, known: nil) == FleetView())
+      #expect(try await store.read(Self.record, known: nil) == FleetStoredRecord())
       try await commit(Data("c".utf8), "00", store)
       #expect(try await store.read(Self.record, known: nil).body == Data("c".utf8))
       _ = try await store.fence(FleetURLID(text: "other"), removes: false, replaying: nil)

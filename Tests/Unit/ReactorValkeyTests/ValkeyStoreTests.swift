@@ -175,7 +175,7 @@
       await #expect(throws: FleetError.self) { try await feed.value }
       await #expect(throws: FleetError.self) { _ = try await store.beat("node", nonce: 2, scopes: []) }
       let again = try await RedisServer.start(port: server.address.port)
-      var second: FleetPulse?
+      var second: FleetHeartbeat?
       while second == nil {
         second = try? await store.beat("node", nonce: 3, scopes: ["a"])
         await Task.yield()

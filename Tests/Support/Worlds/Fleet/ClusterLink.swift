@@ -182,13 +182,13 @@ final class ClusterLink: FleetStore {
     return value
   }
 
-  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetStoredRecord {
     try await call(writes: false) { [store] () throws(FleetError) in try await store.memory.read(record, known: known) }
   }
 
   func begin(
-    _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
-  ) async throws(FleetError) -> FleetBeginning {
+    _ record: FleetRecordID, _ wish: FleetLeaseRequest, lease: Duration, retention: Duration
+  ) async throws(FleetError) -> FleetLeaseAnswer {
     try await call { [store] () throws(FleetError) in
       try await store.memory.begin(record, wish, lease: lease, retention: retention)
     }
@@ -200,7 +200,7 @@ final class ClusterLink: FleetStore {
 
   func commit(
     _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
-  ) async throws(FleetError) -> FleetCommitment {
+  ) async throws(FleetError) -> FleetCommitResult {
     try await call { [store] () throws(FleetError) in
       let end = try await store.memory.commit(ticket, change, retention: retention)
       if end == .kept { store.judge(ticket, change) }
@@ -228,7 +228,7 @@ final class ClusterLink: FleetStore {
     try await call { [store] () throws(FleetError) in try await store.memory.generation(of: scope, renews: renews) }
   }
 
-  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
+  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetHeartbeat {
     let isRefused = store.isRefusing
     let pulse = try await call(writes: false) { [store] () throws(FleetError) in
       try await store.memory.beat(node, nonce: nonce, scopes: scopes)

@@ -139,7 +139,7 @@ final class OutboxReference: Sendable {
   func record(of mark: Int) -> Record? { state.withLock { state in state.ids[mark].flatMap { state.records[$0] } } }
   var records: [Record] { state.withLock { $0.records.values.sorted { $0.errand.mark < $1.errand.mark } } }
   /// The errand that makes a card.
-  func giver(of card: TemporaryID) -> Record? { records.first { $0.errand.kind == .add && $0.errand.card == card } }
+  func creator(of card: TemporaryID) -> Record? { records.first { $0.errand.kind == .add && $0.errand.card == card } }
   func view(_ client: Int) -> View? { state.withLock { $0.views[client] } }
   func views(except client: Int) -> [View] {
     state.withLock { state in state.views.filter { $0.key != client }.map(\.value) }
@@ -225,7 +225,7 @@ extension OutboxReference {
   /// A process has read the store: it shows what it has found.
   func restored(_ entries: [(entry: OutboxEntry, isShown: Bool)], _ identities: [String: Data], in client: Int) {
     let now = now
-    // As it is stored: with the id that the server gave, though the end of its giver was not saved.
+    // As it is stored: with the id that the server gave, though the end of its creator was not saved.
     let known = entries.map { entry, isShown -> (entry: OutboxEntry, errand: Errand?) in
       let stored = try? JSONDecoder().decode(StoredArguments.self, from: entry.arguments).errand
       return (entry, isShown && record(entry.id) != nil ? stored : nil)

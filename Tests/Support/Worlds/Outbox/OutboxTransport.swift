@@ -113,7 +113,7 @@ extension OutboxReference {
       }
       // An entry that waits for an entry behind it is sent after that one.
       let card = self.record(earlier.id)?.errand.card
-      let awaited = card.flatMap { giver(of: $0) }
+      let awaited = card.flatMap { creator(of: $0) }
       let place = contents.entries.first { $0.id == awaited?.id }?.number ?? 0
       if place > other.number { continue }
       world.check(
@@ -136,8 +136,8 @@ extension OutboxReference {
       let card = record(of: request.headerFields[.mark].flatMap(Int.init) ?? 0)?.errand.card
       let id = card.flatMap { identities[$0.string] }
       let isGiven = id.map { !traits.isShared || $0 != NotedStorage.lost } ?? false
-      // Nor does it know of a giver that the store has refused.
-      let isSaved = card.flatMap { giver(of: $0) }?.isAcknowledged != false
+      // Nor does it know of a creator that the store has refused.
+      let isSaved = card.flatMap { creator(of: $0) }?.isAcknowledged != false
       world.check(
         !isGiven && (traits.endsEarly || traits.runsOlder || !isSaved), "\(who), with a temporary id: \(path)")
     }

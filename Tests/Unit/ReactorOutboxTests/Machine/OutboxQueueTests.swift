@@ -57,7 +57,7 @@ import Testing
     #expect(queue.turn() == "send 2")
   }
 
-  @Test func `an entry before its giver is passed over, and goes after it`() {
+  @Test func `an entry before its creator is passed over, and goes after it`() {
     let id = TemporaryID()
     let other = #"{"post":"\#(id)"}"#
     let waits = OutboxEntry.numbered(1, other).with { $0.awaited = [id.string] }
