@@ -225,7 +225,8 @@ extension OutboxReference {
   /// A process has read the store: it shows what it has found.
   func restored(_ entries: [(entry: OutboxEntry, isShown: Bool)], _ identities: [String: Data], in client: Int) {
     let now = now
-    // As it is stored: with the id that the server gave, though the end of its creator was not saved.
+    // As it is stored: with the id that the server gave, though the end of its creator was not
+    // saved.
     let known = entries.map { entry, isShown -> (entry: OutboxEntry, errand: Errand?) in
       let stored = try? JSONDecoder().decode(StoredArguments.self, from: entry.arguments).errand
       return (entry, isShown && record(entry.id) != nil ? stored : nil)
