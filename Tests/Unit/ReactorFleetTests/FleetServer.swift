@@ -198,9 +198,9 @@ final class FleetServer: Sendable {
   }
 
   func plan(
-    _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], path: String = "/a"
+    _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], path: String = "/a", body: Data? = nil
   ) async -> ProxyCache.Plan {
-    await cache.plan(for: Self.request(method, fields, path: path), at: clock.date)
+    await cache.plan(for: Self.request(method, fields, path: path), body: body, at: clock.date)
   }
 
   /// Answers a request that was sent.

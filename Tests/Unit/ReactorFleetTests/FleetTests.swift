@@ -30,6 +30,23 @@ struct FleetTests {
     await other.stop()
   }
 
+  @Test func `a response to QUERY stays with the server that asked, and is not used after another's change`()
+    async throws
+  {
+    let (one, other) = await pair()
+    let fields: HTTPFields = [.contentType: "application/json"]
+    func query(_ server: FleetServer) async -> CacheRequest? {
+      let plan = await server.plan(.query, fields, body: Data("{}".utf8))
+      return if case .send(let exchange) = plan { exchange } else { nil }
+    }
+    await one.receive("found", try #require(await query(one)))
+    #expect(await query(other)?.request.headerFields.contains(.ifNoneMatch) == false)
+    try await other.change()
+    await one.until { await query($0)?.request.headerFields.contains(.ifNoneMatch) == true }
+    await one.stop()
+    await other.stop()
+  }
+
   @Test func `a body beyond the limit stays with the server that asked`() async throws {
     let (one, other) = await pair { $0.largestBody = 5 }
     try await one.ask("123456")

@@ -32,7 +32,7 @@ private final class Origin: Sendable {
     let answer = state.withLock { state -> ScriptedTransport.Answer in
       state.requests.append(request.method.rawValue + (isConditional ? "*" : ""))
       guard !state.isDown else { return .response(.serviceUnavailable) }
-      guard request.method == .get else {
+      guard request.method == .get || request.method == .query else {
         state.names.append("\(state.version)")
         state.version += 1
         return .response(.noContent)
@@ -221,6 +221,16 @@ struct LayerFleetTests {
     #expect(try await alice.names.fetch("list") == ["a", "1"])
     await shared.stop()
     await alice.stop()
+  }
+
+  @Test func `a QUERY is validated at each use, since a change through another server is not heard`() async throws {
+    try await withPair { one, other, _ in
+      let query = try Resource("list", method: .query, json: ["q": "a"])
+      for _ in 0..<2 { #expect(try await one.names.fetch(query) == ["a"]) }
+      try await other.layer.send(Resource("list", method: .put))
+      #expect(try await one.names.fetch(query) == ["a", "1"])
+      #expect(origin.requests == ["QUERY", "QUERY*", "PUT", "QUERY*"])
+    }
   }
 
   @Test func `without the store each asks by itself, and memory is validated before its next use`() async throws {
