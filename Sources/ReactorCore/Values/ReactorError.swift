@@ -108,6 +108,8 @@ extension ReactorError {
   /// sent for lack of a credential, where they may quote a token.
   package var reasonOfSignIn: String { Redaction.reason(ofSignIn: self) }
 
+  private var isOfQuery: Bool { request?.hasPrefix("QUERY ") == true }
+
   private var advice: String? {
     switch self {
     case .noConnectivity: "nothing was sent; try again when the device is online"
