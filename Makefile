@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api apple install uninstall release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
+.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients seen loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api apple install uninstall release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
 # By default, Swift Testing starts all tests at once. On two processors, tests that wait for a processor would then exceed their time limits.
@@ -106,6 +106,10 @@ conformance: system ## the public HTTP caching suite against reactor proxy, in f
 slow-clients: system ## the cost of clients that do not read, or send large bodies, to reactor proxy: a thousand compared with ten
 	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,Tools) --product reactor)
 	python3 Tests/Checks/SlowClients/run "$$(swift build $(call nested,Tools) --show-bin-path)/reactor"
+
+# Not in CI: it downloads a gigabyte of other people's programs, whose next version may differ. Nothing is installed or built.
+seen: ## real servers against the guide that describes them, in eight minutes; SEEN="Django nginx" for some, CACHES=1 for the caches of Rules.md
+	$(PYTHON) Tests/Checks/Seen/run $(if $(CACHES),--caches) $(SEEN)
 
 # Optimized, as in a release, and next to the program that is weighed, which shares its modules.
 OPTIMIZED = -c release --scratch-path '$(SCRATCH)/optimized'
