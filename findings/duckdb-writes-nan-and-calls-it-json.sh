@@ -8,8 +8,8 @@
 #   that text is true, as it is for a comma before a closing bracket; json_extract and read_json take it, so a check on the way out with
 #   DuckDB itself is no check.
 # Source: the JSON extension reads and writes with yyjson, which it tells to allow infinities, NaN and trailing commas.
-# Bites: a table goes well for months, then one row makes the export unreadable for programs with typed decoders, such as Swift's JSONDecoder
-#   and Go's encoding/json. Python's json module reads it.
+# Bites: a table goes well for months, then one row makes the export unreadable for programs with strict decoders, such as JSON.parse
+#   of JavaScript and Swift's JSONDecoder. Python's json module reads it.
 set -euo pipefail
 duckdb="2.0.1"
 work="$(mktemp -d)"
