@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# DuckDB writes a table as JSON, with `COPY … TO … (FORMAT json)` or `to_json`, and a value is not a number: 0/0 of a ratio, a sensor without a
+# DuckDB writes a table as JSON, with `COPY … TO … (FORMAT json)` or `to_json`, and a value is not a number: a sensor without a
 # reading, a NaN of NumPy.
 #
 # Most would guess: `null`, as polars and JavaScript write; or a string, as PostgreSQL's to_json; or an error. And json_valid, if it is asked,
