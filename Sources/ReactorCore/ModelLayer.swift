@@ -165,6 +165,20 @@ public final class ModelLayer: Sendable {
   /// - Throws: The errors of ``Reactor/send(_:)``.
   public func send(_ resource: Resource) async throws(ReactorError) { try await reactor(Void.self).send(resource) }
 
+  /// Sends a request as ``send(_:)`` does, and reports its progress.
+  ///
+  /// ```swift
+  /// try await layer.send(Resource("photos", form: [.file("photo", at: file)])) { progress in
+  ///   print(progress.fractionCompleted)
+  /// }
+  /// ```
+  ///
+  /// - Parameter progress: Called as ``Reactor/send(_:progress:)`` describes.
+  /// - Throws: The errors of ``Reactor/send(_:)``.
+  public func send(
+    _ resource: Resource, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(ReactorError) { try await reactor(Void.self).send(resource, progress: progress) }
+
   /// Declares resources stale, in memory and on disk, for every model type.
   ///
   /// ```swift

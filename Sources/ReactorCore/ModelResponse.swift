@@ -90,7 +90,7 @@ public struct ModelResponse<Model: Sendable>: Sendable {
     next.method = .get
     next.isReadOnly = nil
     next.idempotencyKey = nil
-    if next.body != nil {
+    if next.body != nil || next.form != nil {
       next.body = nil
       next.headers[.contentType] = nil
     }

@@ -175,6 +175,27 @@ public final class Reactor<Model: Sendable>: Sendable {
     try await engine.send(resource).model.model(as: Model.self)
   }
 
+  /// Sends a request as ``send(_:)`` does, and reports its progress.
+  ///
+  /// ```swift
+  /// let photo = try await photos.send(Resource("photos", form: form)) { progress in
+  ///   print(progress.fractionCompleted)
+  /// }
+  /// ```
+  ///
+  /// - Parameter progress: Called in order, one call at a time, from any isolation, and not after
+  ///   the method has returned. It is called when the stage changes, and when the fraction reaches
+  ///   another hundredth; a success ends with ``TransferProgress/received`` complete. Another
+  ///   attempt starts over. It must return quickly, since the transfer may wait for it.
+  /// - Throws: The errors of ``send(_:)``.
+  public func send(
+    _ resource: Resource, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(ReactorError) -> Model {
+    try await ProgressReports.reporting(to: progress) { [engine] report async throws(ReactorError) in
+      try await engine.send(resource, progress: report).model
+    }.model(as: Model.self)
+  }
+
   /// Sends a request as ``send(_:)`` does, and returns the model with the status, header fields and
   /// links of the response.
   public func sendResponse(_ resource: Resource) async throws(ReactorError) -> ModelResponse<Model> {

@@ -30,6 +30,26 @@
       return most.value - before
     }
 
+    /// Returns the growth of anonymous memory in bytes while a form with the file was sent.
+    public static func growth(ofFormSentBy transport: any Transport) async throws -> Int {
+      let file = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
+      try makeFile(file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let server = try MockServer.withoutHTTP { connection in
+        connection.drain(atLeast: size)
+        connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+        connection.drain()
+      }
+      defer { server.stop() }
+      let layer = ModelLayer(baseURL: server.url, transport: transport, reachability: .always)
+      let (before, most) = (anonymousMemory(), Shared(0))
+      try await layer.send(Resource("upload", form: [.file("file", at: file)])) { _ in
+        let now = anonymousMemory()
+        most.change { $0 = max($0, now) }
+      }
+      return most.value - before
+    }
+
     /// Written in pieces, so that it never was in memory as a whole.
     private static func makeFile(_ file: URL) throws {
       try Data().write(to: file)

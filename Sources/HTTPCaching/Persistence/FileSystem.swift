@@ -341,7 +341,7 @@ extension FileSystem {
   /// Returns `true` if a process has exited. A process of another user counts as running.
   static func isGone(process: Int32) -> Bool { process > 0 && kill(process, 0) != 0 && errno == ESRCH }
 
-  static func text(of code: Int32) -> String { String(cString: strerror(code)) }
+  package static func text(of code: Int32) -> String { String(cString: strerror(code)) }
 
   package static let isAbsent = ENOENT
   package static let exists = EEXIST

@@ -8,7 +8,11 @@ extension ReactorEngine {
   /// answered from the cache.
   ///
   /// Once the server has accepted it, the records of its URL are invalidated (RFC 9111 §4.4).
-  func send(_ resource: Resource) async throws(ReactorError) -> CachedModel {
+  ///
+  /// - Parameter progress: called with the progress of each attempt.
+  func send(
+    _ resource: Resource, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) async throws(ReactorError) -> CachedModel {
     guard !resource.readsOnly else {
       throw .invalidResource(
         "\(resource.method.rawValue) only reads; use fetch(_:), or set isReadOnly to false if it changes something")
@@ -23,7 +27,7 @@ extension ReactorEngine {
     ) {
       guard !Task.isCancelled else { return .failure(.cancelled) }
       let start = self.layer.writeStart(askedIn: epoch)
-      let sent = await self.exchange(resource, key, through: self.flow, answering: self.name)
+      let sent = await self.exchange(resource, key, through: self.flow, answering: self.name, progress)
       self.noteEntities(of: sent, self.flow.entities, start)
       await self.invalidate(sent)
       return sent.outcome
@@ -49,9 +53,10 @@ extension ReactorEngine {
   ///
   /// - Parameter model: the name of the answer's type, for events.
   func exchange(
-    _ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>, answering model: String
+    _ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>, answering model: String,
+    _ progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async -> Sent {
-    var context = FetchContext<AnyModel>()
+    var context = FetchContext<AnyModel>(progress: progress)
     let trail = RedirectTrail()
     context.trail = trail
     do {

@@ -243,25 +243,37 @@ extension HTTPFlow {
   ) async throws -> HTTPFlowResponse {
     let mayRetry = try context.outage?.admit() ?? true
     var number = 0
-    return try await exchangeQuery(request, of: resource, key) { request in
-      let isConditional = isConditional && request.method == resource.method
-      let answer = try await attempts(
-        request, isConditional: isConditional, mayRetry: mayRetry, &number, resource, key, context)
-      guard isConditional, answer.response.status.mayRefuseValidators else { return answer }
-      if request.method == .query, answer.response.lacksQuery { return answer }
-      if answer.response.status == .preconditionFailed, request.method == .query {
-        layer.querySupport.note(.conditions(of: request))
-      }
-      return try await attempts(
-        request.withoutValidators, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
+    if let form = resource.form {
+      return try await uploads(form, with: request, mayRetry: mayRetry, resource, key, context)
+    }
+    let answer = try await attempts(
+      request, resource.body, isConditional: isConditional, mayRetry: mayRetry, &number, resource, key, context)
+    guard isConditional, answer.response.status.mayRefuseValidators else { return answer }
+    return try await attempts(
+      request.withoutValidators, resource.body, isConditional: false, mayRetry: mayRetry, &number, resource, key,
+      context)
+  }
+
+  /// Sends a form. Each attempt has the same bytes.
+  private func uploads(
+    _ form: MultipartForm, with request: HTTPRequest, mayRetry: Bool, _ resource: Resource, _ key: RecordKey,
+    _ context: FetchContext<Model>
+  ) async throws -> HTTPFlowResponse {
+    let encoded = try await EncodedForm.encoding(form)
+    defer { encoded.remove() }
+    var (request, number) = (request, 0)
+    request.headerFields[.contentType] = encoded.contentType
+    return try await EncodedForm.$current.withValue(encoded) { [request] in
+      try await attempts(
+        request, encoded.body, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
     }
   }
 
   /// - Parameter number: the number of requests sent so far, which grows.
   @_semantics("optimize.sil.specialize.generic.never")
   private func attempts(
-    _ request: HTTPRequest, isConditional: Bool, mayRetry: Bool, _ number: inout Int, _ resource: Resource,
-    _ key: RecordKey, _ context: FetchContext<Model>
+    _ request: HTTPRequest, _ body: Data?, isConditional: Bool, mayRetry: Bool, _ number: inout Int,
+    _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
     let (_, exchange) = try await retry.attempts(
       request, isReadOnly: resource.readsOnly ? true : resource.isReadOnly, mayRetry: mayRetry,
@@ -279,18 +291,18 @@ extension HTTPFlow {
         context.outage?.attempted(trail.latest)
       }
       number += 1
-      let (response, body) = try await instrumented(request, key, number, isConditional) { request in
+      let (response, answer) = try await instrumented(request, key, number, isConditional) { request in
         try await within(resource.timeout) { [backend] in
-          try await backend.send(request, body: resource.body, trail: trail, progress: context.progress)
+          try await backend.send(request, body: body, trail: trail, progress: context.progress)
         }
       }
       if trail.hops.isEmpty {
         trail.leave(RedirectTrail.Hop(request: request, response: response, isFollowed: false))
       }
       emit(
-        key, .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
+        key, .response(status: response.status.code, bytes: answer.count, duration: started.duration(to: .now)))
       let exchange = HTTPFlowResponse(
-        response: response, body: body, requestedAt: requestedAt, receivedAt: configuration.now(),
+        response: response, body: answer, requestedAt: requestedAt, receivedAt: configuration.now(),
         redirects: trail.redirects)
       return (response, exchange)
     }

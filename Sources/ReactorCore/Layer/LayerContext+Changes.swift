@@ -8,7 +8,9 @@ extension LayerContext {
   /// Sends a request once, through the middlewares of the backend, without cache and retries.
   ///
   /// The caller invalidates what the result names.
-  package func send(_ request: HTTPRequest, body: Data?) async -> SentRequest {
+  ///
+  /// - Parameter form: the body in place of `body`, if it is a form.
+  package func send(_ request: HTTPRequest, body: Data?, form: EncodedForm? = nil) async -> SentRequest {
     let key = RecordKey(
       method: request.method, url: request.absoluteURL, body: body, scope: scope,
       secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
@@ -19,7 +21,9 @@ extension LayerContext {
         throw ReactorError.invalidResource(
           "a flow of closures has no backend to send to; submit writes to a layer with a Backend")
       }
-      let answer = try await backend.send(request, body: body, trail: trail) { _ in }
+      let answer = try await EncodedForm.$current.withValue(form) {
+        try await backend.send(request, body: form?.body ?? body, trail: trail) { _ in }
+      }
       sent = SentRequest(key: key, result: .success(answer))
     } catch {
       sent = SentRequest(key: key, result: .failure(ReactorError(error, wrap: ReactorError.network)))

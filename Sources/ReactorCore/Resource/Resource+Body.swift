@@ -97,6 +97,33 @@ extension Resource {
 }
 
 extension Resource {
+  /// Creates an upload of a form.
+  ///
+  /// ```swift
+  /// let upload = Resource("photos", form: [.file("photo", at: file, contentType: "image/jpeg")])
+  /// ```
+  ///
+  /// The `Content-Type` of the request is that of the form, whatever `headers` says.
+  public init(
+    _ path: Path, method: HTTPRequest.Method = .post, query: KeyValuePairs<String, String> = [:],
+    headers: HTTPFields = [:], form: MultipartForm
+  ) {
+    self.init(path, method: method, query: query, headers: headers)
+    self.form = form
+  }
+
+  /// Creates an upload of a form, with a path from a `String`, used as written.
+  ///
+  /// A literal path is a ``Path``, in which interpolated values are percent-encoded.
+  @_disfavoredOverload public init(
+    _ path: some StringProtocol, method: HTTPRequest.Method = .post, query: KeyValuePairs<String, String> = [:],
+    headers: HTTPFields = [:], form: MultipartForm
+  ) {
+    self.init(Path(text: String(path)), method: method, query: query, headers: headers, form: form)
+  }
+}
+
+extension Resource {
   /// Returns the resource with the bytes of a file as its body.
   ///
   /// ```swift

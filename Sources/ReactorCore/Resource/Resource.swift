@@ -94,9 +94,19 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
     set { change { $0.headers = newValue } }
   }
   /// The bytes to send; `nil` for none. They are part of the record's key, as a digest.
+  ///
+  /// A new value replaces ``form``.
   public var body: Data? {
     get { box.fields.body }
-    set { change { $0.body = newValue } }
+    set { change { ($0.body, $0.form) = (newValue, nil) } }
+  }
+  /// The form to send, which is encoded for each request; `nil` for none. It is not part of the
+  /// record's key, so a resource with a form cannot be read-only.
+  ///
+  /// A new value replaces ``body``.
+  public var form: MultipartForm? {
+    get { box.fields.form }
+    set { change { ($0.body, $0.form) = (nil, newValue) } }
   }
   /// The header fields that are part of the record's key, such as `Accept-Language`. Default: none.
   ///
@@ -239,6 +249,7 @@ extension Resource {
     var query: [URLQueryItem]
     var headers: HTTPFields
     var body: Data?
+    var form: MultipartForm?
     var identityHeaders: Set<HTTPField.Name> = []
     var freshFor: Duration?
     var isReadOnly: Bool?

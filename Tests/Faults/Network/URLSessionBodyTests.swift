@@ -11,5 +11,12 @@
         #expect(growth < 3 * FileUpload.size, "\(growth) bytes")
       }
     }
+
+    @Test func `goes out in a form by URLSession without being in memory as a whole`() async {
+      await #expect(processExitsWith: .success) {
+        let growth = try await FileUpload.growth(ofFormSentBy: URLSessionTransport())
+        #expect(growth < FileUpload.size / 2, "\(growth) bytes")
+      }
+    }
   }
 #endif

@@ -10,5 +10,12 @@
         #expect(growth < FileUpload.size / 2, "\(growth) bytes")
       }
     }
+
+    @Test func `goes out in a form by AsyncHTTPClient without being in memory as a whole`() async {
+      await #expect(processExitsWith: .success) {
+        let growth = try await FileUpload.growth(ofFormSentBy: AsyncHTTPClientTransport())
+        #expect(growth < FileUpload.size / 2, "\(growth) bytes")
+      }
+    }
   }
 #endif

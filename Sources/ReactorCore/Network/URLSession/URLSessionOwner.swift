@@ -39,10 +39,12 @@ final class URLSessionOwner: Sendable {
   func perform(
     _ request: HTTPRequest, body: Data?, transfer: URLSessionTransfer
   ) async throws -> URLSessionTransfer.Output {
-    let urlRequest = try URLRequest(request, body: body)
+    var made = try URLRequest(request, body: body)
+    let file = EncodedForm.current?.file(of: body)
+    if file != nil { made.httpBody = nil }
     do {
-      return try await withTaskCancellationHandler {
-        transfer.start { delegate.makeTask(urlRequest, in: session, for: transfer) }
+      return try await withTaskCancellationHandler { [made] in
+        transfer.start { delegate.makeTask(made, from: file, in: session, for: transfer) }
         return try await transfer.outcome.value.get()
       } onCancel: {
         transfer.cancel()
@@ -61,8 +63,11 @@ private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
   /// The transfers by task identifier, from before the task's start until its completion.
   private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 
-  func makeTask(_ request: URLRequest, in session: URLSession, for transfer: URLSessionTransfer) -> URLSessionTask {
-    let task = session.dataTask(with: request)
+  /// - Parameter file: The file with the body; `nil` if the request has it.
+  func makeTask(
+    _ request: URLRequest, from file: URL?, in session: URLSession, for transfer: URLSessionTransfer
+  ) -> URLSessionTask {
+    let task = file.map { session.uploadTask(with: request, fromFile: $0) } ?? session.dataTask(with: request)
     transfers.withLock { $0[task.taskIdentifier] = transfer }
     return task
   }

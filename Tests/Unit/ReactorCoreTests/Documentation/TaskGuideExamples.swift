@@ -111,6 +111,15 @@ extension TaskGuide {
     return list
   }
 
+  static func upload(_ file: URL, _ layer: ModelLayer) async throws {
+    let form: MultipartForm = [
+      .field("title", "Sunset"), .file("photo", at: file, contentType: "image/jpeg"),
+    ]
+    try await layer.send(Resource("photos", form: form)) { progress in
+      print(progress.fractionCompleted)
+    }
+  }
+
   private static func show(_ stories: [Story], isCertain: Bool) {}
 }
 

@@ -1,0 +1,168 @@
+import Foundation
+import HTTPTypes
+public import ReactorCore
+import ReactorTesting
+import Synchronization
+import Testing
+
+/// Uploads of files over real HTTP, for each transport.
+public struct UploadTrial: Sendable {
+  private let transport: any Transport
+
+  public init(_ transport: any Transport) { self.transport = transport }
+
+  /// The copies of the forms that were sent, seen from within each attempt.
+  private final class Copies: TransportMiddleware {
+    let files = Mutex<[URL]>([])
+
+    func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+      if let file = EncodedForm.current?.file(of: body) { files.withLock { $0.append(file) } }
+      return try await next(request, body)
+    }
+
+    var all: [URL] { files.withLock { $0 } }
+    var left: [URL] { all.filter { FileManager.default.fileExists(atPath: $0.path()) } }
+  }
+
+  private func layer(_ server: MockServer, _ copies: Copies) -> ModelLayer {
+    var configuration = ReactorConfiguration()
+    configuration.retry.firstDelay = .zero
+    return ModelLayer(
+      backend: Backend(baseURL: server.url, transport: transport, middlewares: [copies], reachability: .always),
+      configuration: configuration)
+  }
+
+  /// Bytes whose period divides no size of a piece.
+  private static func bytes(_ count: Int) -> Data {
+    let block = Data((0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+    var bytes = Data(capacity: count + block.count)
+    while bytes.count < count { bytes.append(block) }
+    return bytes.prefix(count)
+  }
+
+  private static func withFile(_ bytes: Data, _ body: (URL) async throws -> Void) async throws {
+    try await withTemporaryDirectory { directory in
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      let file = directory.appending(path: "sunset \"1\".jpg")
+      try bytes.write(to: file)
+      try await body(file)
+    }
+  }
+
+  private static func parts(_ request: MockServer.Request) throws -> [MultipartBody.Part] {
+    #expect(request["Content-Length"] == "\(request.body.count)" && request["Transfer-Encoding"] == nil)
+    return try MultipartBody(request.body, contentType: request["Content-Type"] ?? "").parts
+  }
+
+  /// Sends fields, data, a large file and an empty one.
+  public func sendsEverything(fileSize: Int) async throws {
+    let bytes = Self.bytes(fileSize)
+    try await Self.withFile(bytes) { file in
+      let empty = file.deletingLastPathComponent().appending(path: "empty")
+      try Data().write(to: empty)
+      try await MockServer.run { _ in
+        .json("[]", status: 201)
+      } body: { server in
+        let copies = Copies()
+        let form: MultipartForm = [
+          .field("title", "夕焼け"), .data("meta", Data("{}".utf8), contentType: "application/json"),
+          .file("photo", at: file, contentType: "image/jpeg"), .file("more", at: empty, fileName: "naïve.txt"),
+        ]
+        let reports = Shared<[TransferProgress]>([])
+        try await layer(server, copies).send(Resource("photos", form: form)) { progress in
+          reports.change { $0.append(progress) }
+        }
+        let request = try #require(server.requests.first)
+        let parts = try Self.parts(request)
+        #expect(request.method == "POST" && parts.map(\.name) == ["title", "meta", "photo", "more"])
+        #expect(parts.map(\.fileName) == [nil, nil, "sunset %221%22.jpg", "naïve.txt"])
+        #expect(
+          parts.map(\.contentType) == [nil, "application/json", "image/jpeg", "application/octet-stream"])
+        #expect(parts.map(\.bytes.count) == [Array("夕焼け".utf8).count, 2, fileSize, 0])
+        #expect(parts.count > 2 && parts[2].bytes == bytes)
+        #expect(copies.all.count == 1 && copies.left.isEmpty)
+        check(reports.value, of: request)
+      }
+    }
+  }
+
+  private func check(_ reports: [TransferProgress], of request: MockServer.Request) {
+    #expect(reports.first?.stage == .connecting && reports.last?.fractionCompleted == 1)
+    #expect(reports.last?.sent == Int64(request.body.count) && reports.last?.toSend == Int64(request.body.count))
+    #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.fractionCompleted <= $1.fractionCompleted })
+    #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.stage <= $1.stage })
+    #expect((4...110).contains(reports.count), "\(reports.count) reports")
+    #expect(reports.contains { $0.stage == .sending && $0.sent > 0 && $0.sent < $0.toSend })
+  }
+
+  /// The server is busy at first, and the file is gone when it is asked again.
+  public func sendsTheSameBytesAgain() async throws {
+    try await Self.withFile(Self.bytes(300_000)) { file in
+      let tick = Tick()
+      try await MockServer.run { _ in
+        try? FileManager.default.removeItem(at: file)
+        return tick.next() == 1 ? .status(503, headers: [.retryAfter: "0"]) : .status(204)
+      } body: { server in
+        let copies = Copies()
+        var upload = Resource("photos", form: [.file("photo", at: file)])
+        upload.idempotencyKey = "once"
+        try await layer(server, copies).send(upload)
+        let requests = server.requests
+        #expect(requests.count == 2 && requests[0].body == requests[1].body)
+        #expect(requests[0]["Content-Type"] == requests[1]["Content-Type"])
+        #expect(try Self.parts(requests[0]).map(\.bytes.count) == [300_000])
+        #expect(copies.all.count == 2 && copies.left.isEmpty)
+      }
+    }
+  }
+
+  /// The file is gone before the upload begins.
+  public func refusesAMissingFile() async throws {
+    try await MockServer.run { _ in
+      .status(204)
+    } body: { server in
+      let upload = Resource("photos", form: [.file("photo", at: URL(filePath: "/nowhere/a.jpg"))])
+      let copies = Copies()
+      let error = await TestSupport.error { try await layer(server, copies).send(upload) }
+      guard case .network(let cause as MultipartForm.FileError)? = error else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+      #expect(cause.reason == .missing && server.requests.isEmpty)
+      #expect("\(error.map { "\($0)" } ?? "")".contains("the file a.jpg of the part photo does not exist"))
+    }
+  }
+
+  /// The caller leaves while the server reads.
+  public func freesItsCopyWhenCancelled() async throws {
+    try await Self.withFile(Self.bytes(8 << 20)) { file in
+      let (arrived, ended, copies) = (Gate(), Gate(), Copies())
+      let server = try MockServer.withoutHTTP { connection in
+        _ = connection.head()
+        arrived.open()
+        connection.drain()
+      }
+      defer { server.stop() }
+      let reports = Shared<[TransferProgress]>([])
+      let layer = layer(server, copies)
+      // The exchange ends after its caller.
+      let token = layer.observeEvents { if case .failed = $0.kind { ended.open() } }
+      defer { token.cancel() }
+      let task = Task {
+        await TestSupport.error {
+          try await layer.send(Resource("photos", form: [.file("photo", at: file)])) { progress in
+            reports.change { $0.append(progress) }
+          }
+        }
+      }
+      try await arrived.wait()
+      task.cancel()
+      #expect(await task.value?.isCancelled == true)
+      let count = reports.value.count
+      try await ended.wait()
+      try await server.waitUntilDisconnected()
+      #expect(copies.all.count == 1 && copies.left.isEmpty)
+      #expect(reports.value.count == count)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import HTTPCaching
+import ReactorTesting
+import TestSupport
+import Testing
+
+@testable import ReactorCore
+
+@Suite(.timeLimit(.minutes(5))) struct `A multipart form` {
+  /// Returns the bytes of a form with the boundary `B`.
+  private func text(_ form: MultipartForm, _ system: FileSystem = FileSystem()) throws -> String {
+    var bytes = Data()
+    try form.encode(boundary: "B", system) { bytes.append(contentsOf: $0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func fileError(_ form: MultipartForm, _ system: FileSystem = FileSystem()) throws -> MultipartForm.FileError {
+    try #require(throws: MultipartForm.FileError.self) { try text(form, system) }
+  }
+
+  @Test func `has the bytes of RFC 7578`() async throws {
+    try await withTemporaryDirectory { directory in
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      let file = directory.appending(path: "sunset.jpg")
+      try Data("JPEG".utf8).write(to: file)
+      let form: MultipartForm = [
+        .field("title", "Größe"), .data("meta", Data("{}".utf8), contentType: "application/json"),
+        .file("photo", at: file, contentType: "image/jpeg"),
+      ]
+      let expected = [
+        "--B", "Content-Disposition: form-data; name=\"title\"", "", "Größe",
+        "--B", "Content-Disposition: form-data; name=\"meta\"", "Content-Type: application/json", "", "{}",
+        "--B", "Content-Disposition: form-data; name=\"photo\"; filename=\"sunset.jpg\"", "Content-Type: image/jpeg",
+        "",
+        "JPEG", "--B--", "",
+      ]
+      #expect(try text(form) == expected.joined(separator: "\r\n"))
+    }
+  }
+
+  @Test func `without parts has only its end`() throws {
+    #expect(try text([]) == "--B--\r\n")
+  }
+
+  @Test(arguments: [
+    ("a\"b", "a%22b"), ("a\r\nX-Evil: 1", "a%0D%0AX-Evil: 1"), ("a\nb\rc\u{0}d\u{7F}", "a%0Ab%0Dc%00d%7F"),
+    ("Grüße 夕焼け 🌇", "Grüße 夕焼け 🌇"), ("50 %", "50 %"), ("a\\b;c='d'", "a\\b;c='d'"), ("", ""),
+  ])
+  func `quotes names and file names as browsers do`(name: String, quoted: String) throws {
+    let form: MultipartForm = [.data(name, Data(), fileName: name)]
+    #expect(try text(form).contains("form-data; name=\"\(quoted)\"; filename=\"\(quoted)\"\r\n"))
+    let part = try #require(
+      MultipartBody(Data(try text(form).utf8), contentType: MultipartForm.contentType(boundary: "B")).parts.first)
+    #expect(part.name == quoted && part.fileName == quoted)
+  }
+
+  @Test(arguments: ["", "a\r\nX-Evil: 1", "text/plain\n"])
+  func `refuses a content type that is no field value`(type: String) {
+    #expect {
+      try text([.data("a", Data(), contentType: type)])
+    } throws: { error in
+      guard case ReactorError.invalidResource(let reason) = error else { return false }
+      return reason.contains("content type of the part a")
+    }
+  }
+
+  @Test func `draws a boundary that no header field needs to quote`() {
+    let boundaries = (0..<100).map { _ in MultipartForm().makeBoundary() }
+    #expect(Set(boundaries).count == 100)
+    #expect(boundaries.allSatisfy { $0.count <= 70 && $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" } })
+  }
+
+  @Test func `names the part and the file that is missing or no file`() async throws {
+    let missing = try fileError([.file("photo", at: URL(filePath: "/nowhere/sunset.jpg"))])
+    #expect(missing.reason == .missing && missing.part == "photo" && missing.file.path() == "/nowhere/sunset.jpg")
+    #expect(
+      "\(missing)"
+        == "the file sunset.jpg of the part photo does not exist, so nothing was sent; choose a file again")
+    let directory = try fileError([.file("photo", at: FileManager.default.temporaryDirectory)])
+    #expect(directory.reason == .unreadable("it is not a regular file"))
+    let remote = try fileError([.file("photo", at: try #require(URL(string: "https://example.com/a")))])
+    #expect(remote.reason == .unreadable("its URL is not a file URL"))
+  }
+
+  @Test func `does not wait for the writer of a pipe`() async throws {
+    try await withTemporaryDirectory { directory in
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      let pipe = directory.appending(path: "pipe")
+      #expect(mkfifo(pipe.path(), 0o600) == 0)
+      #expect(try fileError([.file("photo", at: pipe)]).reason == .unreadable("it is not a regular file"))
+    }
+  }
+
+  @Test(arguments: [("shorter", 1), ("longer", 600_000)])
+  func `refuses a file whose length changes while it is copied`(change: String, size: Int) async throws {
+    try await withTemporaryDirectory { directory in
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      let file = directory.appending(path: "growing")
+      try Data(count: 500_000).write(to: file)
+      let reads = Tick()
+      let system = FileSystem { operation, path in
+        // Its first read moves to the place of the second piece.
+        if operation == .read, path == file.path(), reads.next() == 3 { _ = truncate(path, off_t(size)) }
+        return nil
+      }
+      let error = try fileError([.file("photo", at: file)], system)
+      #expect(error.reason == .changed)
+      #expect("\(error)".contains("try again once it is complete"))
+    }
+  }
+
+  @Test func `tells a file that cannot be read from a copy that cannot be written`() async throws {
+    try await withTemporaryDirectory { directory in
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      let (file, copy) = (directory.appending(path: "a"), directory.appending(path: "copy"))
+      try Data(count: 10).write(to: file)
+      let form: MultipartForm = [.field("b", "c"), .file("photo", at: file)]
+      let broken = FileSystem { operation, path in operation == .read && path == file.path() ? .error(EIO) : nil }
+      #expect(try fileError(form, broken).reason == .unreadable(String(cString: strerror(EIO))))
+      let full = FileSystem { operation, _ in operation == .write ? .error(ENOSPC) : nil }
+      let error = try #require(throws: MultipartForm.FileError.self) {
+        try form.encode(boundary: "B", to: copy, full)
+      }
+      #expect(error.reason == .notCopied(String(cString: strerror(ENOSPC))) && error.part == nil)
+      #expect("\(error)".contains("free some space"))
+    }
+  }
+
+  @Test func `shows no content when it is printed`() {
+    let form: MultipartForm = [.field("password", "s3cret"), .data("a", Data("s3cret".utf8))]
+    var text = "\(form) \(String(reflecting: form)) "
+    dump(form, to: &text)
+    #expect(!text.contains("s3cret") && text.contains("password"))
+  }
+
+  @Test func `and a body replace each other`() {
+    var resource = Resource("photos", form: [.field("a", "b")])
+    #expect(resource.method == .post && resource.form == [.field("a", "b")] && resource.body == nil)
+    resource.body = Data("c".utf8)
+    #expect(resource.form == nil)
+    resource.form = [.field("a", "c")]
+    #expect(resource.body == nil && resource != Resource("photos", form: [.field("a", "b")]))
+    #expect(resource == Resource("photos", form: [.field("a", "c")]))
+  }
+}
