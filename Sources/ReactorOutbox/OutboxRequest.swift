@@ -20,8 +20,17 @@ public struct OutboxRequest: Sendable, Hashable {
   public var url: URL
   /// The header fields. Middlewares of the backend add theirs when the request is sent.
   public var headerFields: HTTPFields
-  /// The body, of at most ``bodyLimit`` bytes.
+  /// The body, of at most ``bodyLimit`` bytes. A ``form`` takes its place.
   public var body: Data?
+  /// The form to upload; `nil` for none.
+  ///
+  /// It is copied when the request is submitted, with its files, to the outbox's own files, so it
+  /// survives the process and the removal of the originals. The copy is removed with the entry.
+  /// Its size has no limit but the disk.
+  ///
+  /// The storages of this package take forms. With another one, a submission fails with
+  /// ``OutboxStorageError/takesNoForms``.
+  public var form: MultipartForm?
   /// The idempotency key; `nil` makes one if the request needs it. It is sent even if the method is
   /// idempotent or the window is zero.
   public var idempotencyKey: String?
@@ -39,6 +48,21 @@ public struct OutboxRequest: Sendable, Hashable {
     self.headerFields = headerFields
     self.body = body
     self.idempotencyKey = idempotencyKey
+  }
+
+  /// Creates an upload of a form.
+  ///
+  /// ```swift
+  /// let upload = OutboxRequest(
+  ///   url: url, form: [.file("photo", at: file, contentType: "image/jpeg")])
+  /// try await layer.submit(upload)
+  /// ```
+  public init(
+    method: HTTPRequest.Method = .post, url: URL, headerFields: HTTPFields = [:], form: MultipartForm,
+    idempotencyKey: String? = nil
+  ) {
+    self.init(method: method, url: url, headerFields: headerFields, idempotencyKey: idempotencyKey)
+    self.form = form
   }
 }
 
@@ -63,6 +87,8 @@ extension ModelLayer {
   ///   an entry may be, or holds a secret: `Authorization`, `Proxy-Authorization`, `Cookie`, a
   ///   secret query item, or a user in the URL. So is an ``OutboxRequest/idempotencyKey`` that
   ///   another entry has with another method, URL or body. Nothing of it is saved.
+  ///   `ReactorError.network` with `MultipartForm.FileError` if a file of its form
+  ///   cannot be copied.
   @discardableResult
   public func submit(
     _ request: OutboxRequest, lane: Lane = .main, idempotencyWindow: Duration? = nil
@@ -80,9 +106,10 @@ extension OutboxRequest {
     guard ![.get, .head, .query].contains(method) else {
       throw .invalidResource("an outbox does not send \(method.rawValue), which only reads; fetch the resource")
     }
+    let body = form == nil ? body : nil
     guard (body?.count ?? 0) <= Self.bodyLimit else {
       throw .invalidResource(
-        "the body has \(body?.count ?? 0) bytes, and an outbox takes at most \(Self.bodyLimit); upload it without the outbox"
+        "the body has \(body?.count ?? 0) bytes, and an outbox takes at most \(Self.bodyLimit); submit it as a part of a form"
       )
     }
     try Backend.check(headerFields)

@@ -40,6 +40,15 @@
       return contents
     }
 
+    /// Returns the ids of the entries of every scope.
+    static func ids(_ db: Database) throws -> Set<UUID> {
+      var ids: Set<UUID> = []
+      try SQLiteStatement(db, "SELECT id FROM outbox_entry").each { row in
+        if let id = row.data(0).flatMap(UUID.init(bytes:)) { ids.insert(id) }
+      }
+      return ids
+    }
+
     /// Returns a Boolean value that indicates whether there are entries between two numbers.
     func hasEntries(after: UInt64, before: UInt64) throws -> Bool {
       // In the order of the table, from the first number on.

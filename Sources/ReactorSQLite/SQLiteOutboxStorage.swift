@@ -1,6 +1,7 @@
 #if SQLite
   public import Foundation
   import GRDB
+  import HTTPCaching
   public import ReactorCore
   public import ReactorOutbox
 
@@ -24,7 +25,10 @@
   /// ``removeAll(in:)`` deletes the file. A database of a newer release is refused and left
   /// unchanged.
   ///
-  /// **Privacy:** only the owner may read and write the files. Deleted bytes are overwritten
+  /// **Forms** are files in the directory `outbox.sqlite-forms`, each until its entry is removed.
+  /// Their bytes are not overwritten.
+  ///
+  /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
   /// (`secure_delete`). On Apple platforms, a database that is created is excluded from backups,
   /// since a restored outbox would send again what was sent.
   ///
@@ -34,6 +38,7 @@
   /// the caller's executor.
   public final class SQLiteOutboxStorage: OutboxStorage {
     let database: SQLiteDatabase<SQLiteOutboxConnections>
+    private let forms: FormDirectory
 
     /// Opens the database, or creates it with the directories above it.
     ///
@@ -52,6 +57,7 @@
     init(path: String, system: SQLiteSystem, now: @escaping @Sendable () -> Date) throws {
       let files = try SQLiteFiles(path, system: system, keeping: .max, adopts: true)
       let isNew = try files.identity() == nil
+      forms = FormDirectory(path: files.path + "-forms")
       do {
         database = try SQLiteDatabase(files, now: now) { try SQLiteOutboxConnections($0) }
       } catch {
@@ -77,6 +83,8 @@
         contents.setAside += try files.setAside().filter { try files.system.status($0) != nil }.map {
           "the database was damaged; every row that could be read was kept, and the damaged file is \($0)"
         }
+        // A row that cannot be read may have a form.
+        if contents.setAside.isEmpty { removeForms(of: scope, keeping: Set(contents.entries.map(\.id))) }
         return contents
       }
     }
@@ -96,13 +104,15 @@
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
     @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
       guard !changes.isEmpty else { return [] }
-      return try outward(.save) {
+      let numbers = try outward(.save) {
         var isRepeated = false
         return try database.write { db in
           defer { isRepeated = true }
           return try SQLiteOutboxRows(scope, db).apply(changes, isRepeated: isRepeated)
         }
       }
+      for case .remove(let id) in changes { forms.removeForm(of: id, in: scope) }
+      return numbers
     }
 
     /// Leases an entry to a process and returns the entry, in one transaction.
@@ -131,7 +141,7 @@
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`. The entries are removed
     ///   nevertheless, unless the database could not be written.
     @concurrent public func removeAll(in scope: Scope?) async throws {
-      try remove { try SQLiteOutboxRows.removeAll(in: scope, $0) }
+      try remove(scope) { try SQLiteOutboxRows.removeAll(in: scope, $0) }
     }
 
     /// Removes everything of `scope` but some entries, overwrites the deleted bytes, and removes
@@ -139,18 +149,41 @@
     ///
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError.locked`.
     @concurrent public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
-      try remove { try SQLiteOutboxRows.removeAll(in: scope, keeping: ids, $0) }
+      try remove(scope) { try SQLiteOutboxRows.removeAll(in: scope, keeping: ids, $0) }
     }
 
-    private func remove(_ body: @Sendable (Database) throws -> Void) throws {
+    private func remove(_ scope: Scope?, _ body: @Sendable (Database) throws -> Void) throws {
       try outward(.remove) {
-        try database.access { access in
-          try access.write(body)
-          // Before the compaction, which fails on a full disk or while another process reads.
-          try access.removeSetAside()
-          try access.manage(SQLitePersistence.compact)
+        try database.write(body)
+        if try !forms.forms(of: scope).isEmpty, let failure = try database.write({ try removeForms(of: scope, $0) }) {
+          throw failure
         }
+        // Before the compaction, which fails on a full disk or while another process reads.
+        try database.removeSetAside()
+        try database.manage(SQLitePersistence.compact)
       }
+    }
+  }
+
+  extension SQLiteOutboxStorage: FormStorage {
+    @concurrent package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+      try forms.keep(form, for: id, in: scope)
+    }
+
+    @concurrent package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
+      try forms.form(of: id, in: scope, contentType: contentType)
+    }
+
+    /// Removes the forms without an entry that earlier processes have left. If that fails, a later
+    /// reading removes them.
+    private func removeForms(of scope: Scope, keeping ids: Set<UUID>) {
+      guard let found = try? forms.forms(of: scope), found.contains(where: { !ids.contains($0.id) }) else { return }
+      _ = try? database.write(waits: false) { try removeForms(of: scope, $0) }
+    }
+
+    /// Removes the forms without an entry, in a transaction, so that no process adds one meanwhile.
+    private func removeForms(of scope: Scope?, _ db: Database) throws -> FilePersistence.Failure? {
+      try forms.removeForms(of: scope, keeping: try SQLiteOutboxRows.ids(db))
     }
   }
 

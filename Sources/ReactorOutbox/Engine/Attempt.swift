@@ -152,14 +152,24 @@ extension Attempt {
     await outbox.settle(Ended(entry: entry, begun: stored, consequence: consequence, error: error), layer)
   }
 
-  private typealias Message = (http: HTTPRequest, frozen: FrozenRequest)
+  private typealias Message = (http: HTTPRequest, frozen: FrozenRequest, form: EncodedForm?)
 
   private mutating func message() async -> Message? {
-    if let request = entry.request, let http = request.message(entry.idempotencyKey, outbox.configuration) {
-      return (http, request)
+    guard let request = entry.request, let http = request.message(entry.idempotencyKey, outbox.configuration) else {
+      await refuse(.invalidResource("the saved request is not valid; discard the entry"))
+      return nil
     }
-    await refuse(.invalidResource("the saved request is not valid; discard the entry"))
-    return nil
+    guard request.hasForm else { return (http, request, nil) }
+    do {
+      let type = http.headerFields[.contentType] ?? ""
+      guard let storage = outbox.configuration.storage as? any FormStorage else {
+        throw OutboxStorageError.takesNoForms
+      }
+      return (http, request, try await storage.form(of: entry.id, in: layer.scope, contentType: type))
+    } catch {
+      await refuse(.persistence(error))
+      return nil
+    }
   }
 }
 
@@ -223,7 +233,7 @@ extension Attempt {
     let shot = OneShot<SentRequest>()
     task.attach(
       spawn(on: layer.configuration.taskExecutor, for: LockOwner.current) { [layer] in
-        shot.settle(await layer.send(request.http, body: request.frozen.body))
+        shot.settle(await layer.send(request.http, body: request.frozen.body, form: request.form))
       })
     return .sent(await shot.value)
   }
@@ -286,7 +296,9 @@ extension OutboxState {
       guard other.idempotencyKey == key, other.id != entry.id, let made = other.request, made.isKeyed else {
         return false
       }
-      return made.method != request.method || made.url != request.url || made.body != request.body
+      // The copies of a form have different boundaries.
+      return made.method != request.method || made.url != request.url || made.body != request.body || made.hasForm
+        || request.hasForm
     }
     return queue.entries.values.contains(where: isOther) || submitting.values.contains { isOther($0.entry) }
       || unreadable.values.contains { $0.entry.map(isOther) ?? false }

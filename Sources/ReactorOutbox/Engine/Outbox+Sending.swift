@@ -112,6 +112,11 @@ extension Outbox {
     guard !resource.readsOnly else {
       throw .invalidResource("\(resource) is read-only; set isReadOnly to false if it changes something")
     }
+    guard resource.form == nil else {
+      throw .invalidResource(
+        "a mutation uploads no form, since its files are copied when it is submitted; submit an OutboxRequest with the form"
+      )
+    }
     let message = try backend.request(for: resource)
     var fields = message.headerFields
     fields[configuration.idempotencyField] = nil

@@ -29,6 +29,7 @@ extension Outbox {
     var frozen = try request.frozen(keyName: configuration.idempotencyField)
     frozen.isKeyed = key != nil || isKeyed(frozen, window: window)
     let id = configuration.makeID()
+    let kept = try await keptForm(request.form, for: id, with: &frozen, in: layer.scope)
     var entry = OutboxEntry(
       id: id, lane: lane.rawValue, name: RequestMutation.name, version: RequestMutation.version,
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
@@ -37,8 +38,37 @@ extension Outbox {
     // An earlier process may have used the app's key.
     if key != nil { await ready() }
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
-    let result = try await submit(entry, item, hasOwnKey: key != nil, in: layer)
-    return Submission(id: id, result: result)
+    do {
+      let result = try await submit(entry, item, hasOwnKey: key != nil, in: layer)
+      return withExtendedLifetime(kept) { Submission(id: id, result: result) }
+    } catch {
+      kept?.discard()
+      throw error
+    }
+  }
+
+  /// Copies a form for an entry, whose request sends the copy.
+  ///
+  /// - Returns: The claim to hold until the entry is added; `nil` without a form.
+  private func keptForm(
+    _ form: MultipartForm?, for id: UUID, with request: inout FrozenRequest, in scope: Scope
+  ) async throws(ReactorError) -> KeptForm? {
+    guard let form else { return nil }
+    guard let storage = configuration.storage as? any FormStorage else {
+      throw .persistence(OutboxStorageError.takesNoForms)
+    }
+    let kept: KeptForm
+    do {
+      kept = try await storage.keep(form, for: id, in: scope)
+    } catch let error as MultipartForm.FileError {
+      throw .network(error)
+    } catch {
+      throw ReactorError(error, wrap: ReactorError.persistence)
+    }
+    request.hasForm = true
+    request.fields.removeAll { $0.name.lowercased() == "content-type" }
+    request.fields.append(FrozenRequest.Field(name: "Content-Type", value: kept.contentType))
+    return kept
   }
 
   /// Shows the drafts, and returns once the entry is saved.

@@ -19,8 +19,11 @@ import Synchronization
 /// time. Every entry that can be read stays in the store, and ``OutboxContents/setAside`` names the
 /// file.
 ///
-/// **Several processes** take turns with a lock, which is released when its process exits. If
-/// another process holds the lock, a call waits up to ten seconds and then throws
+/// **A form** is a file of its own beside the journal, until its entry is removed. A file that a
+/// process has left without an entry is removed with the next reading.
+///
+/// **Several processes** take turns, with a lock that ends with its process. If another process
+/// holds the lock, a call waits up to ten seconds and then throws
 /// ``OutboxStorageError/locked(path:)``. An app that shares the directory with an extension should
 /// finish its calls before it is suspended: iOS terminates an app that is suspended with a lock.
 ///
@@ -75,6 +78,8 @@ public final class FileOutboxStorage: OutboxStorage {
     let contents = try await withJournal(of: scope, creates: false) { journal, directory, identity in
       var contents = journal.table.contents
       contents.identity = identity
+      // One that cannot be removed harms nobody, and a reading works on a full disk.
+      try directory.forms.removeForms(of: scope, keeping: Set(contents.entries.map(\.id)))
       contents.setAside = try directory.setAside(of: scope).map {
         "the journal was damaged; everything that could be read was kept, and the damaged file is \($0)"
       }
@@ -87,9 +92,10 @@ public final class FileOutboxStorage: OutboxStorage {
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-    let numbers = try await withJournal(of: scope, creates: !changes.isEmpty) { journal, _, _ in
+    let numbers = try await withJournal(of: scope, creates: !changes.isEmpty) { journal, directory, _ in
       let (steps, numbers) = try journal.table.steps(for: changes)
       try journal.append(steps)
+      for case .remove(let id) in changes { directory.forms.removeForm(of: id, in: scope) }
       return numbers
     }
     return numbers ?? []
@@ -137,8 +143,19 @@ public final class FileOutboxStorage: OutboxStorage {
   @concurrent public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
     _ = try await withJournal(of: scope, creates: false) { journal, directory, _ in
       try journal.keep(ids)
+      if let failure = try directory.forms.removeForms(of: scope, keeping: ids) { throw failure }
       try directory.removeSetAside(of: scope)
     }
+  }
+}
+
+extension FileOutboxStorage: FormStorage {
+  @concurrent package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+    try OutboxDirectory(url, system).forms.keep(form, for: id, in: scope)
+  }
+
+  @concurrent package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
+    try OutboxDirectory(url, system).forms.form(of: id, in: scope, contentType: contentType)
   }
 }
 

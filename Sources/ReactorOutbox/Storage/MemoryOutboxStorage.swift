@@ -9,6 +9,7 @@ import Synchronization
 /// ```
 public final class MemoryOutboxStorage: OutboxStorage {
   private let tables = Mutex<[Scope: OutboxTable]>([:])
+  private let forms = Mutex<[Scope: [UUID: HeldForm]]>([:])
 
   /// Creates an empty store.
   public init() {}
@@ -22,12 +23,14 @@ public final class MemoryOutboxStorage: OutboxStorage {
   ///
   /// - Throws: ``OutboxStorageError``.
   public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-    try tables.withLock { tables throws(OutboxStorageError) in
+    let numbers = try tables.withLock { tables throws(OutboxStorageError) in
       let (steps, numbers) = try tables[scope, default: OutboxTable()].steps(for: changes)
       for step in steps { tables[scope, default: OutboxTable()].apply(step) }
       if tables[scope]?.hasOldIDs == true { tables[scope]?.removeOldIDs() }
       return numbers
     }
+    for case .remove(let id) in changes { removeForm(of: id, in: scope) }
+    return numbers
   }
 
   /// Leases an entry to a process, and returns the entry. Never throws.
@@ -54,10 +57,44 @@ public final class MemoryOutboxStorage: OutboxStorage {
       guard let scope else { return tables.removeAll() }
       tables[scope] = nil
     }
+    forms.withLock { forms in
+      guard let scope else { return forms.removeAll() }
+      forms[scope] = nil
+    }
   }
 
   /// Removes everything of `scope` but some entries. Never throws.
   public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
     tables.withLock { $0[scope] = $0[scope]?.keeping(ids) }
+    forms.withLock { $0[scope] = $0[scope]?.filter { ids.contains($0.key) } }
+  }
+}
+
+extension MemoryOutboxStorage: FormStorage {
+  /// The bytes of a form, whose temporary file is removed with them.
+  private final class HeldForm: Sendable {
+    let encoded: EncodedForm
+
+    init(_ encoded: EncodedForm) { self.encoded = encoded }
+
+    deinit { encoded.remove() }
+  }
+
+  package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+    let held = HeldForm(try await EncodedForm.encoding(form))
+    forms.withLock { $0[scope, default: [:]][id] = held }
+    return KeptForm(contentType: held.encoded.contentType, holding: held) { [weak self] in
+      self?.removeForm(of: id, in: scope)
+    }
+  }
+
+  package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
+    guard let held = forms.withLock({ $0[scope]?[id] }) else { throw FormStorageError.noForm }
+    return held.encoded
+  }
+
+  private func removeForm(of id: UUID, in scope: Scope) {
+    // Released outside of the lock, since that removes a file.
+    _ = forms.withLock { $0[scope]?.removeValue(forKey: id) }
   }
 }

@@ -4,9 +4,10 @@ import HTTPCaching
 /// The names in the directory of a ``FileOutboxStorage``, and its lock.
 ///
 /// A scope's journal is `<scope>.journal`, where `<scope>` is the SHA-256 of the scope's name. A
-/// journal that is being written is `<scope>.journal.new`. A damaged journal that was set aside is
-/// `<scope>.journal.damaged-<time>`. Every process locks `lock` while it reads or writes. That file
-/// has the store's identity, and stays when everything is removed.
+/// journal that is being written is `<scope>.journal.new`. A damaged one that was set aside is
+/// `<scope>.journal.damaged-<time>`. The body of an upload is `<scope>.form-<id>`. Every process
+/// locks `lock` while it reads or writes. That file has the store's identity, and stays when
+/// everything is removed.
 struct OutboxDirectory: Sendable {
   let path: String
   let system: FileSystem
@@ -23,6 +24,9 @@ struct OutboxDirectory: Sendable {
   var lockPath: String { "\(path)/lock" }
 
   func journal(of scope: Scope) -> String { "\(path)/\(SHA256Digest.hex(Array(scope.name.utf8)))\(Self.suffix)" }
+
+  /// The forms beside the journals.
+  var forms: FormDirectory { FormDirectory(path: path, system: system) }
 
   /// The result of an attempt to work under the lock.
   enum Attempt<Value> {
@@ -63,7 +67,7 @@ struct OutboxDirectory: Sendable {
     if try system.inspect(path, followsLink: true) == nil {
       guard creates else { return false }
       try system.makeDirectory(path, synchronizes: true)
-      protect()
+      FormDirectory.protect(path)
     }
     do {
       _ = try system.create(lockPath)
@@ -71,21 +75,6 @@ struct OutboxDirectory: Sendable {
       guard error.code == FileSystem.exists || error.code == FileSystem.isAbsent else { throw error }
     }
     return true
-  }
-
-  /// Excludes the new directory from backups: a restored outbox would send again what was sent. Its
-  /// files can be read after the first unlock, so that an app can send in the background.
-  private func protect() {
-    #if canImport(Darwin)
-      var url = URL(filePath: path, directoryHint: .isDirectory)
-      var values = URLResourceValues()
-      values.isExcludedFromBackup = true
-      try? url.setResourceValues(values)
-      #if !os(macOS)
-        try? FileManager.default.setAttributes(
-          [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
-      #endif
-    #endif
   }
 }
 
@@ -123,7 +112,7 @@ extension OutboxDirectory {
   /// - Throws: The first `FilePersistence.Failure`, after removing everything that can be removed.
   func removeAll(in scope: Scope?) throws(FilePersistence.Failure) {
     let own = scope.map { String(journal(of: $0).dropFirst(path.count + 1)) }
-    var failure: FilePersistence.Failure?
+    var failure = try forms.removeForms(of: scope, keeping: [])
     for name in try system.list(path, prefix: own ?? "").sorted() where Self.isOurs(name) {
       do throws(FilePersistence.Failure) {
         try system.remove("\(path)/\(name)")

@@ -14,10 +14,13 @@ import HTTPCaching
 /// mistaken for an entry of a newer release.
 extension OutboxEntry {
   private static let magic = UInt64(littleEndian: 0x0A45_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'E' 0A
-  static let formatVersion: UInt64 = 3
-  /// The oldest format that can represent the entry: the first lacks ``awaited``, and the second
-  /// ``draftStaysUntil``.
-  private var format: UInt64 { draftStaysUntil != nil ? 3 : awaited.isEmpty ? 1 : 2 }
+  static let formatVersion: UInt64 = 4
+  /// The oldest format that has all of the entry: the first has no ``awaited``, the second no
+  /// ``draftStaysUntil``, and the third no form.
+  private var format: UInt64 {
+    if request?.hasForm == true { return 4 }
+    return draftStaysUntil != nil ? 3 : awaited.isEmpty ? 1 : 2
+  }
   static let prefixLength = 32
 
   /// Returns the bytes of the entry, without its number.
@@ -38,7 +41,11 @@ extension OutboxEntry {
       writer.write(count: awaited.count)
       for temporary in awaited.sorted() { writer.write(temporary) }
     }
-    if let draftStaysUntil { writer.write(draftStaysUntil) }
+    if format > 3 {
+      writer.write(draftStaysUntil) { $0.write($1) }
+    } else if let draftStaysUntil {
+      writer.write(draftStaysUntil)
+    }
     let size = writer.bytes.count
     guard size <= StoredEntry.byteLimit else { throw .tooLarge(size: size, limit: StoredEntry.byteLimit) }
     writer.write(UInt64(size - Self.prefixLength), at: 3 * 8)
@@ -84,7 +91,12 @@ extension OutboxEntry {
     if format > 1 {
       for _ in 0..<(try reader.count()) { entry.awaited.insert(try reader.string()) }
     }
-    if format > 2 { entry.draftStaysUntil = try reader.knownDate() }
+    if format == 3 { entry.draftStaysUntil = try reader.knownDate() }
+    if format > 3 {
+      entry.draftStaysUntil = try reader.optional { reader throws(Record.Failure) in try reader.knownDate() }
+      guard entry.request != nil else { throw .corrupt("it has a form, and no request") }
+      entry.request?.hasForm = true
+    }
     guard reader.isAtEnd else { throw .corrupt("it has bytes after its end") }
     return entry
   }

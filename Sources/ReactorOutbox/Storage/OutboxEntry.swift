@@ -87,6 +87,9 @@ package struct FrozenRequest: Sendable, Hashable {
   package var url: String
   package var fields: [Field]
   package var body: Data?
+  /// A Boolean value that indicates whether the body is a form, which the storage keeps for the
+  /// entry.
+  package var hasForm = false
   /// A Boolean value that indicates whether the entry's idempotency key is sent with the request.
   package var isKeyed: Bool
 

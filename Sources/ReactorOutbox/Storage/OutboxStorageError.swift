@@ -16,8 +16,10 @@ public import Foundation
   case locked(path: String)
   /// A newer release wrote the store. It is left unchanged.
   case newerFormat(path: String)
-  /// The store was removed while the program ran. The outbox has saved this many entries again from
-  /// memory. It is reported in an event, and never thrown.
+  /// The storage takes no forms: ``OutboxRequest/form``.
+  case takesNoForms
+  /// Somebody has removed the store while the program ran. The outbox has saved this many entries
+  /// again, which it had in memory. It is reported in an event, and never thrown.
   case replaced(restored: Int)
 }
 
@@ -27,12 +29,14 @@ extension OutboxStorageError: CustomStringConvertible, LocalizedError {
     switch self {
     case .full(let limit): "the outbox has \(limit) entries, which is the limit; send or discard some"
     case .tooLarge(let size, let limit):
-      "the entry has \(size) bytes, and the storage takes at most \(limit); upload large bodies without the outbox"
+      "the entry has \(size) bytes, and the storage takes at most \(limit); submit large bodies as parts of a form"
     case .unknownEntry(let id): "the outbox has no entry \(id)"
     case .changedEntry(let id): "another process has changed the entry \(id)"
     case .duplicateEntry(let id): "the outbox has an entry \(id) already"
     case .locked(let path): "another process holds \(path); try again, or end that process"
     case .newerFormat(let path): "a newer release wrote \(path); update this program"
+    case .takesNoForms:
+      "the outbox's storage takes no forms; use FileOutboxStorage or SQLiteOutboxStorage, or upload the form without the outbox"
     case .replaced(let count):
       "the outbox's store was removed while the program ran; the \(count) entries in memory were saved again; keep the store where nothing cleans up"
     }

@@ -66,6 +66,12 @@ private func write(_ api: URL, _ support: URL, _ caches: URL, _ user: String) as
   try await show(layer)
 }
 
+private func upload(_ file: URL, to url: URL, _ layer: ModelLayer) async throws -> Data {
+  let upload = OutboxRequest(url: url, form: [.file("photo", at: file, contentType: "image/jpeg")])
+  let submission = try await layer.submit(upload, lane: "photos")
+  return try await submission.answer()
+}
+
 private func show(_ layer: ModelLayer) async throws {
   let comments = layer.reactor([Comment].self)
   for await state in comments.states(for: "articles/7/comments") {

@@ -78,12 +78,12 @@ import Testing
     writer = RecordWriter()
     writer.write(OutboxEntry.checksum([UInt8](stored.bytes)))
     stored.bytes.replaceSubrange(8..<16, with: writer.bytes)
-    #expect(throws: OutboxEntryError.newerFormat(4)) { try OutboxEntry(decoding: stored) }
+    #expect(throws: OutboxEntryError.newerFormat(5)) { try OutboxEntry(decoding: stored) }
   }
 
   @Test func `an entry is read by each release that knows all of it`() throws {
     let formats = try OutboxEntry.samples.map { try $0.stored().bytes[16] }
-    #expect(formats == [1, 1, 1, 2, 3])
+    #expect(formats == [1, 1, 1, 2, 3, 4, 4])
   }
 
   @Test(arguments: [
@@ -124,8 +124,8 @@ import Testing
 }
 
 extension OutboxEntry {
-  /// A plain entry, an entry with the members of every format, one with unusual values, an entry
-  /// that waits for ids, and an entry whose draft stays.
+  /// A plain entry, one with the members of every format, one with unusual values, one that waits
+  /// for ids, one whose draft stays, and two with forms.
   static var samples: [OutboxEntry] {
     let plain = OutboxEntry(
       id: UUID(), lane: "main", name: "AddPost", version: 1, arguments: Data("{}".utf8),
@@ -154,7 +154,9 @@ extension OutboxEntry {
     unusual.outcome = LastOutcome(.unknown, reason: "", date: .distantFuture)
     let waiting = plain.with { $0.awaited = [TemporaryID().string, "tmp-1"] }
     let staying = full.with { $0.draftStaysUntil = plain.submittedAt + 60 }
-    return [plain, full, unusual, waiting, staying]
+    let uploading = full.with { $0.request?.hasForm = true }
+    let both = staying.with { $0.request?.hasForm = true }
+    return [plain, full, unusual, waiting, staying, uploading, both]
   }
 
   func stored() throws -> StoredEntry {

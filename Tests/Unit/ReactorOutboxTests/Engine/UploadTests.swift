@@ -1,0 +1,229 @@
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+@testable import ReactorOutbox
+
+/// Uploads the file at a path.
+private struct AddPhoto: Mutation {
+  var path: String
+
+  func request(_ known: Known) throws -> Resource {
+    Resource("photos", form: [.file("photo", at: URL(filePath: path))])
+  }
+
+  func draft(_ drafts: inout Drafts) {}
+}
+
+@Suite("An upload through the outbox", .timeLimit(.minutes(5)))
+struct UploadTests {
+  private static let target = "https://other.example.com/photos"
+
+  /// Calls `body` with the outbox's directory and a file to upload.
+  private func withFile(_ body: (URL, URL) async throws -> Void) async throws {
+    try await withTemporaryDirectory { parent in
+      try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+      let file = parent.appending(path: "sunset.jpg")
+      try Data(repeating: 7, count: 300_000).write(to: file)
+      try await body(parent.appending(path: "outbox"), file)
+    }
+  }
+
+  private func request(_ file: URL) throws -> OutboxRequest {
+    OutboxRequest(
+      url: try #require(URL(string: Self.target)), form: [.field("title", "Sunset"), .file("photo", at: file)])
+  }
+
+  private func forms(in directory: URL) -> [URL] { files(in: directory).filter { $0.path().contains(".form-") } }
+
+  private func parts(_ received: ScriptedTransport.Received) throws -> [MultipartBody.Part] {
+    let type = received.request.headerFields[.contentType]
+    return try MultipartBody(try #require(received.body), contentType: type ?? "").parts
+  }
+
+  @Test func `its form is copied before the submission returns, and sent by the next process`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
+      try await writer.layer.submit(try request(file))
+      try FileManager.default.removeItem(at: file)
+      #expect(try forms(in: directory).map { try attribute(.posixPermissions, of: $0) as? Int } == [0o600])
+      let next = Writer(storage: FileOutboxStorage(directory: directory), on: writer.bench)
+      next.transport.answer("/photos", with: accepted)
+      await next.wait()
+      let parts = try parts(try #require(next.transport.requests.first))
+      #expect(parts.map(\.name) == ["title", "photo"] && parts.map(\.fileName) == [nil, "sunset.jpg"])
+      #expect(parts.map(\.bytes) == [Data("Sunset".utf8), Data(repeating: 7, count: 300_000)])
+      #expect(forms(in: directory).isEmpty)
+      try await next.end()
+    }
+  }
+
+  @Test(arguments: [true, false]) func `each attempt has the same bytes and the same key`(inFiles: Bool) async throws {
+    try await withFile { directory, file in
+      let storage: any OutboxStorage = inFiles ? FileOutboxStorage(directory: directory) : MemoryOutboxStorage()
+      let writer = Writer(storage: storage)
+      writer.transport.answer("/photos", with: .response(.serviceUnavailable), accepted)
+      let submission = try await writer.layer.submit(try request(file))
+      try FileManager.default.removeItem(at: file)
+      // The backoff, and the renewal of the lease.
+      let time = Task { [clock = writer.clock] in
+        while true {
+          try await clock.waitForSleepers()
+          clock.advance(by: .seconds(1))
+        }
+      }
+      _ = try await submission.answer()
+      time.cancel()
+      let requests = writer.transport.requests
+      #expect(requests.count == 2 && requests[0].body == requests[1].body && writer.keys[0] == writer.keys[1])
+      #expect(try parts(requests[1]).map(\.bytes.count) == [6, 300_000])
+      #expect(forms(in: directory).isEmpty)
+      try await writer.end()
+    }
+  }
+
+  @Test func `a refused upload can be sent again, although its file is gone`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      writer.transport.answer("/photos", with: .response(.unprocessableContent), accepted)
+      let submission = try await writer.layer.submit(try request(file))
+      try FileManager.default.removeItem(at: file)
+      await writer.wait(for: "refused")
+      #expect(await writer.outbox.retry(submission.id))
+      await writer.wait()
+      let requests = writer.transport.requests
+      #expect(requests.count == 2 && requests[0].body == requests[1].body && writer.keys[0] != writer.keys[1])
+      #expect(forms(in: directory).isEmpty)
+    }
+  }
+
+  @Test func `its copy goes with its entry: discarded, withdrawn or signed out`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      writer.transport.answer("/photos", with: .response(.unprocessableContent))
+      let refused = try await writer.layer.submit(try request(file))
+      await writer.wait(for: "refused")
+      #expect(forms(in: directory).count == 1)
+      #expect(await writer.outbox.discard(refused.id))
+      #expect(forms(in: directory).isEmpty)
+      writer.outbox.pause()
+      let waiting = try await writer.layer.submit(try request(file))
+      #expect(forms(in: directory).count == 1)
+      #expect(await writer.outbox.withdraw(waiting.id))
+      #expect(forms(in: directory).isEmpty)
+      try await writer.layer.submit(try request(file))
+      let other = Writer(storage: FileOutboxStorage(directory: directory), scope: "other") { $0.sendsByItself = false }
+      try await other.layer.submit(try request(file))
+      #expect(forms(in: directory).count == 2)
+      try await writer.layer.signOut()
+      #expect(forms(in: directory).count == 1)
+      try await other.layer.signOut()
+      #expect(forms(in: directory).isEmpty)
+    }
+  }
+
+  @Test func `a copy without an entry is removed at the next start, unless its process still works on it`() async throws
+  {
+    try await withFile { directory, file in
+      let storage = FileOutboxStorage(directory: directory)
+      func read() async throws -> Int {
+        _ = try await FileOutboxStorage(directory: directory).contents(of: .shared)
+        return forms(in: directory).count
+      }
+      var kept: [KeptForm] = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
+      #expect(try await read() == 1)
+      try await storage.removeAll(in: nil)
+      #expect(forms(in: directory).count == 1)
+      withExtendedLifetime(kept) {}
+      kept = []
+      #expect(try await read() == 0)
+    }
+  }
+
+  @Test func `nothing is saved, and no copy is left, if a file is missing`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      let missing = try request(file.appendingPathExtension("gone"))
+      let error = await TestSupport.error { try await writer.layer.submit(missing) }
+      guard case .network(let cause as MultipartForm.FileError)? = error else {
+        return #expect(Bool(false), "\(String(describing: error))")
+      }
+      #expect(cause.reason == .missing && cause.part == "photo")
+      #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
+      try await writer.end()
+    }
+  }
+
+  @Test(arguments: [FilePersistence.Failure.Operation.write, .synchronize])
+  func `no copy is left if it, or its entry, cannot be saved`(operation: FilePersistence.Failure.Operation) async throws
+  {
+    for name in [".form-", ".journal"] {
+      try await withFile { directory, file in
+        let system = FileSystem { call, path in call == operation && path.contains(name) ? .error(ENOSPC) : nil }
+        let writer = Writer(storage: FileOutboxStorage(directory: directory, system: system))
+        let request = try request(file)
+        let error = await TestSupport.error { try await writer.layer.submit(request) }
+        switch error {
+        case .network(let error as MultipartForm.FileError)?: #expect(name == ".form-" && error.part == nil)
+        case .persistence(_ as FilePersistence.Failure)?: #expect(name == ".journal")
+        default: Issue.record("\(String(describing: error))")
+        }
+        #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
+      }
+    }
+  }
+
+  @Test func `a storage that takes no forms refuses it, and says which does`() async throws {
+    try await withFile { _, file in
+      let writer = Writer(storage: MemoryStore())
+      let request = try request(file)
+      let error = await TestSupport.error { try await writer.layer.submit(request) }
+      guard case .persistence(OutboxStorageError.takesNoForms)? = error else {
+        return #expect(Bool(false), "\(String(describing: error))")
+      }
+      #expect(error.map { "\($0)".contains("FileOutboxStorage") } == true && writer.outbox.entries.isEmpty)
+      try await writer.end()
+    }
+  }
+
+  @Test func `an entry whose copy somebody has removed is refused, and says what to do`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      writer.outbox.pause()
+      let submission = try await writer.layer.submit(try request(file))
+      for form in forms(in: directory) { try FileManager.default.removeItem(at: form) }
+      writer.outbox.resume()
+      let error = await TestSupport.error { try await submission.answer() }
+      #expect(error.map { "\($0)".contains("submit the form again") } == true, "\(String(describing: error))")
+      #expect(writer.states == ["refused"] && writer.transport.requests.isEmpty)
+      await writer.outbox.stop()
+    }
+  }
+
+  @Test func `a mutation with a form is refused, and the error names OutboxRequest`() async throws {
+    try await withFile { _, file in
+      let writer = Writer { $0.mutations = [AddPhoto.self] }
+      let submission = try await writer.layer.submit(AddPhoto(path: file.path()))
+      let error = await TestSupport.error { try await submission.answer() }
+      #expect(error?.isInvalidResource == true && error.map { "\($0)".contains("OutboxRequest") } == true)
+      #expect(writer.transport.requests.isEmpty)
+      await writer.outbox.stop()
+    }
+  }
+
+  @Test func `two forms under one key are two requests`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
+      var request = try request(file)
+      request.idempotencyKey = "k1"
+      let keyed = request
+      try await writer.layer.submit(keyed)
+      #expect(await TestSupport.error { try await writer.layer.submit(keyed) }?.isInvalidResource == true)
+      #expect(forms(in: directory).count == 1)
+    }
+  }
+}

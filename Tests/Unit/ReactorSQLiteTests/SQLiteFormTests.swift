@@ -1,0 +1,85 @@
+#if SQLite
+  import Foundation
+  import HTTPTypes
+  import ReactorCore
+  import ReactorOutbox
+  import ReactorTesting
+  import TestSupport
+  import Testing
+
+  @testable import ReactorSQLite
+
+  @Suite(.timeLimit(.minutes(5))) struct `Forms of an outbox in SQLite` {
+    private func withFile(_ body: (_ database: URL, _ file: URL) async throws -> Void) async throws {
+      try await withTemporaryDirectory { directory in
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let file = directory.appending(path: "sunset.jpg")
+        try Data(repeating: 7, count: 100_000).write(to: file)
+        try await body(directory.appending(path: "outbox.sqlite"), file)
+      }
+    }
+
+    private func layer(_ database: URL, _ transport: ScriptedTransport, sendsByItself: Bool) throws -> ModelLayer {
+      var outbox = OutboxConfiguration(storage: try SQLiteOutboxStorage(path: database.path()), mutations: [])
+      outbox.sendsByItself = sendsByItself
+      return ModelLayer(baseURL: Bench.url, transport: transport, reachability: .always, extensions: [.outbox(outbox)])
+    }
+
+    private func forms(of database: URL) -> [URL] { files(in: URL(filePath: database.path() + "-forms")) }
+
+    private func request(_ file: URL) throws -> OutboxRequest {
+      OutboxRequest(
+        url: try #require(URL(string: "https://other.example.com/photos")), form: [.file("photo", at: file)])
+    }
+
+    @Test func `are sent by the next process, and removed with their entry`() async throws {
+      try await withFile { database, file in
+        let transport = ScriptedTransport()
+        transport.answer("/photos", with: .response(.noContent))
+        let first = try layer(database, transport, sendsByItself: false)
+        try await first.submit(try request(file))
+        try FileManager.default.removeItem(at: file)
+        #expect(try forms(of: database).map { try attribute(.posixPermissions, of: $0) as? Int } == [0o600])
+        await first.outbox.stop()
+        let next = try layer(database, transport, sendsByItself: true)
+        #expect(await next.outbox.drain(within: .seconds(60)) == 0)
+        let sent = try #require(transport.requests.first)
+        let type = sent.request.headerFields[.contentType] ?? ""
+        let parts = try MultipartBody(try #require(sent.body), contentType: type).parts
+        #expect(parts.map(\.bytes) == [Data(repeating: 7, count: 100_000)])
+        #expect(forms(of: database).isEmpty)
+        await next.outbox.stop()
+      }
+    }
+
+    @Test func `of one scope go with it, and those of others stay`() async throws {
+      try await withFile { database, file in
+        let layer = try layer(database, ScriptedTransport(), sendsByItself: false)
+        try await layer.submit(try request(file))
+        let storage = try SQLiteOutboxStorage(path: database.path())
+        try await storage.removeAll(in: "other")
+        #expect(forms(of: database).count == 1)
+        try await layer.signOut()
+        #expect(forms(of: database).isEmpty)
+        await layer.outbox.stop()
+      }
+    }
+
+    @Test func `without an entry are removed by a reading, unless their process still works on them`() async throws {
+      try await withFile { database, file in
+        let storage = try SQLiteOutboxStorage(path: database.path())
+        func read() async throws -> Int {
+          _ = try await SQLiteOutboxStorage(path: database.path()).contents(of: .shared)
+          return forms(of: database).count
+        }
+        var kept = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
+        #expect(try await read() == 1)
+        try await storage.removeAll(in: nil)
+        #expect(forms(of: database).count == 1)
+        withExtendedLifetime(kept) {}
+        kept = []
+        #expect(try await read() == 0)
+      }
+    }
+  }
+#endif
