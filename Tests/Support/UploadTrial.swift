@@ -95,6 +95,48 @@ public struct UploadTrial: Sendable {
     #expect(reports.contains { $0.stage == .sending && $0.sent > 0 && $0.sent < $0.toSend })
   }
 
+  /// Sends bodies whose sizes are about multiples of the pieces that a client reads.
+  public func sendsEverySize() async throws {
+    try await MockServer.run { _ in
+      .status(204)
+    } body: { server in
+      let layer = layer(server, Copies())
+      try await Self.withFile(Data()) { file in
+        try await layer.send(Resource("photos", form: [.file("photo", at: file)]))
+        let overhead = server.requests.last?.body.count ?? 0
+        for pieces in 1...7 {
+          for rest in -1...1 {
+            let size = pieces * 16_384 + rest
+            try Self.bytes(size - overhead).write(to: file)
+            try await layer.send(Resource("photos", form: [.file("photo", at: file)]))
+            let request = try #require(server.requests.last)
+            #expect(request.body.count == size)
+            #expect(try Self.parts(request).map(\.bytes) == [Self.bytes(size - overhead)])
+          }
+        }
+      }
+    }
+  }
+
+  /// The server refuses an upload by its head, and closes the connection.
+  public func endsWithAnEarlyAnswer() async throws {
+    try await Self.withFile(Self.bytes(4 << 20)) { file in
+      let copies = Copies()
+      let server = try MockServer.withoutHTTP { connection in
+        _ = connection.head()
+        connection.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        connection.drain()
+      }
+      defer { server.stop() }
+      let layer = layer(server, copies)
+      let error = await TestSupport.error {
+        try await layer.send(Resource("photos", form: [.file("photo", at: file)]))
+      }
+      #expect(error?.status == 413, "\(String(describing: error))")
+      #expect(copies.all.count == 1 && copies.left.isEmpty)
+    }
+  }
+
   /// The server is busy at first, and the file is gone when it is asked again.
   public func sendsTheSameBytesAgain() async throws {
     try await Self.withFile(Self.bytes(300_000)) { file in

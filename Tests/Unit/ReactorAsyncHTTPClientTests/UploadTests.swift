@@ -10,6 +10,12 @@
       try await trial.sendsEverything(fileSize: 20 << 20)
     }
 
+    @Test func `sends bodies of every size`() async throws { try await trial.sendsEverySize() }
+
+    @Test func `ends with the answer of a server that refuses it by its head`() async throws {
+      try await trial.endsWithAnEarlyAnswer()
+    }
+
     @Test func `sends the same bytes again, although the file is gone`() async throws {
       try await trial.sendsTheSameBytesAgain()
     }
