@@ -2,8 +2,8 @@ package import Foundation
 import HTTPCaching
 
 /// The bytes of a form, which each attempt sends. With files among its parts, they are in a file
-/// that is mapped into memory.
-package struct EncodedForm: Sendable {
+/// that is mapped into memory. A class, since the code that copies a value weighs more.
+package final class EncodedForm: Sendable {
   /// The form of the request that the current task sends. A transport finds its file here: a
   /// `URLSession` copies a body, and reads a file piece by piece.
   @TaskLocal package static var current: EncodedForm?

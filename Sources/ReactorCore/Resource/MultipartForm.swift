@@ -36,10 +36,35 @@ extension MultipartForm {
       case file(URL)
     }
 
-    let name: String
-    let fileName: String?
-    let contentType: String?
-    let content: Content
+    /// The code that copies a value of this size weighs more than a reference.
+    private final class Fields: Sendable {
+      let name: String
+      let fileName: String?
+      let contentType: String?
+      let content: Content
+
+      init(_ name: String, _ fileName: String?, _ contentType: String?, _ content: Content) {
+        (self.name, self.fileName, self.contentType, self.content) = (name, fileName, contentType, content)
+      }
+    }
+
+    private let fields: Fields
+
+    private init(name: String, fileName: String?, contentType: String?, content: Content) {
+      fields = Fields(name, fileName, contentType, content)
+    }
+
+    var name: String { fields.name }
+    var fileName: String? { fields.fileName }
+    var contentType: String? { fields.contentType }
+    var content: Content { fields.content }
+
+    public static func == (a: Part, b: Part) -> Bool {
+      a.fields === b.fields
+        || a.name == b.name && a.fileName == b.fileName && a.contentType == b.contentType && a.content == b.content
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
     /// A value, sent as UTF-8 text.
     ///
