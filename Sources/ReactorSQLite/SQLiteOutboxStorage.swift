@@ -154,13 +154,15 @@
 
     private func remove(_ scope: Scope?, _ body: @Sendable (Database) throws -> Void) throws {
       try outward(.remove) {
-        try database.write(body)
-        if try !forms.forms(of: scope).isEmpty, let failure = try database.write({ try removeForms(of: scope, $0) }) {
-          throw failure
+        try database.access { access in
+          try access.write(body)
+          var failure: FilePersistence.Failure?
+          if try !forms.forms(of: scope).isEmpty { failure = try access.write { try removeForms(of: scope, $0) } }
+          // Before the compaction, which fails on a full disk or while another process reads.
+          try access.removeSetAside()
+          try access.manage(SQLitePersistence.compact)
+          if let failure { throw failure }
         }
-        // Before the compaction, which fails on a full disk or while another process reads.
-        try database.removeSetAside()
-        try database.manage(SQLitePersistence.compact)
       }
     }
   }

@@ -38,4 +38,19 @@ extension HTTPFlow {
       return Snapshot(model: nothing, fetchedAt: configuration.now())
     }
   }
+
+  /// Sends a form. Each attempt has the same bytes.
+  func uploads(
+    _ form: MultipartForm, with request: HTTPRequest, mayRetry: Bool, _ resource: Resource, _ key: RecordKey,
+    _ context: FetchContext<Model>
+  ) async throws -> HTTPFlowResponse {
+    let encoded = try await EncodedForm.encoding(form)
+    defer { encoded.remove() }
+    var (request, number) = (request, 0)
+    request.headerFields[.contentType] = encoded.contentType
+    return try await EncodedForm.$current.withValue(encoded) { [request] in
+      try await attempts(
+        request, encoded.body, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
+    }
+  }
 }

@@ -246,32 +246,24 @@ extension HTTPFlow {
     if let form = resource.form {
       return try await uploads(form, with: request, mayRetry: mayRetry, resource, key, context)
     }
-    let answer = try await attempts(
-      request, resource.body, isConditional: isConditional, mayRetry: mayRetry, &number, resource, key, context)
-    guard isConditional, answer.response.status.mayRefuseValidators else { return answer }
-    return try await attempts(
-      request.withoutValidators, resource.body, isConditional: false, mayRetry: mayRetry, &number, resource, key,
-      context)
-  }
-
-  /// Sends a form. Each attempt has the same bytes.
-  private func uploads(
-    _ form: MultipartForm, with request: HTTPRequest, mayRetry: Bool, _ resource: Resource, _ key: RecordKey,
-    _ context: FetchContext<Model>
-  ) async throws -> HTTPFlowResponse {
-    let encoded = try await EncodedForm.encoding(form)
-    defer { encoded.remove() }
-    var (request, number) = (request, 0)
-    request.headerFields[.contentType] = encoded.contentType
-    return try await EncodedForm.$current.withValue(encoded) { [request] in
-      try await attempts(
-        request, encoded.body, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
+    return try await exchangeQuery(request, of: resource, key) { request in
+      let isConditional = isConditional && request.method == resource.method
+      let answer = try await attempts(
+        request, resource.body, isConditional: isConditional, mayRetry: mayRetry, &number, resource, key, context)
+      guard isConditional, answer.response.status.mayRefuseValidators else { return answer }
+      if request.method == .query, answer.response.lacksQuery { return answer }
+      if answer.response.status == .preconditionFailed, request.method == .query {
+        layer.querySupport.note(.conditions(of: request))
+      }
+      return try await attempts(
+        request.withoutValidators, resource.body, isConditional: false, mayRetry: mayRetry, &number, resource, key,
+        context)
     }
   }
 
   /// - Parameter number: the number of requests sent so far, which grows.
   @_semantics("optimize.sil.specialize.generic.never")
-  private func attempts(
+  func attempts(
     _ request: HTTPRequest, _ body: Data?, isConditional: Bool, mayRetry: Bool, _ number: inout Int,
     _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {

@@ -33,8 +33,9 @@ final class RecordKeys: Sendable {
   func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
     guard secretQueryItems == self.secretQueryItems else { return try make(resource, secretQueryItems) }
     return try resource.key(from: id) { () throws(ReactorError) in
-      // A body may be large, and is never kept.
-      guard resource.body == nil, resource.form == nil else { return try make(resource, secretQueryItems) }
+      guard resource.form == nil,
+        resource.body.map({ resource.readsOnly && $0.count <= Self.largestBody }) ?? true
+      else { return try make(resource, secretQueryItems) }
       let place = Int(UInt(bitPattern: resource.hashValueOnce) % UInt(Self.places))
       if let found = latest.withLock({ $0.isEmpty ? nil : $0[place] }), found.resource == resource { return found.key }
       let key = try make(resource, secretQueryItems)
@@ -69,6 +70,11 @@ extension RecordKey {
     }
     if resource.form != nil, resource.readsOnly {
       throw .invalidResource("a form is uploaded, and \(resource) only reads; use POST, or the query for a search")
+    }
+    let isQuery = resource.method == .query
+    guard !isQuery || resource.headers.contains(.contentType) else {
+      throw .invalidResource(
+        "\(resource) has no Content-Type, which says what its body means (RFC 10008 §2); set it, or use json: or form:")
     }
     let url = if let backend { try backend.request(for: resource).absoluteURL } else { try resource.pathAndQuery() }
     let names = resource.identityHeaders.union(isQuery ? resource.headers.ofContent.map(\.name) : [])
