@@ -233,7 +233,7 @@
           ended.signal()
         }
         while (try? persistence?.database.read(.list, at: Date(), { _ in })) != nil { await Task.yield() }
-        weak var released = persistence
+        weak let released = persistence
         persistence = nil
         goes.signal()
         try await first.value
