@@ -38,7 +38,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       error: "begins with a whole number"),
     BadInput(
       name: "a watch of POST", arguments: ["--watch", "--method", "post"], status: 64, error: "leave it out for POST"),
-    BadInput(name: "a watch with a body", arguments: ["--watch", "--body", "{}"], status: 64, error: "GET and HEAD"),
+    BadInput(
+      name: "a watch with a body", arguments: ["--watch", "--body", "{}"], status: 64, error: "GET, HEAD and QUERY"),
     BadInput(name: "no number of retries", arguments: ["--retries", "many"], status: 64, error: "from 0 (no retries)"),
     BadInput(name: "fewer retries than none", arguments: ["--retries=-1"], status: 64, error: "from 0 (no retries)"),
     BadInput(name: "no policy", arguments: ["--policy", "fastest"], status: 64, error: "cache-first"),
