@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// A request to send for a client, with the state that handling its response needs.
 ///
-/// ``ProxyCache/plan(for:scope:at:)`` makes it. ``ProxyCache/receive(_:body:for:at:)`` takes it
+/// ``ProxyCache/plan(for:body:scope:at:)`` makes it. ``ProxyCache/receive(_:body:for:at:)`` takes it
 /// with the server's response, and ``ProxyCache/staleAnswer(for:at:always:wasSent:)`` after a
 /// failure.
 public struct CacheRequest: Sendable {

@@ -24,7 +24,7 @@ extension ProxyCache {
   ///   - body: The whole body of the response; `nil` if the body is too large to hold and you
   ///     forward it as it arrives. Such a response is not stored, and everything else is done. The
   ///     result has `response` itself, unless a stale response replaces it.
-  ///   - exchange: The request that was sent, from ``plan(for:scope:at:)``.
+  ///   - exchange: The request that was sent, from ``plan(for:body:scope:at:)``.
   ///   - now: The current time of the wall clock, when the response is complete.
   public func receive(
     _ response: HTTPResponse, body: Data?, for exchange: CacheRequest, at now: Date

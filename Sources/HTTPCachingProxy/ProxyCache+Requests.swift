@@ -115,7 +115,7 @@ extension ProxyCache {
   /// ```
   ///
   /// - Parameters:
-  ///   - exchange: The request that failed, from ``plan(for:scope:at:)``.
+  ///   - exchange: The request that failed, from ``plan(for:body:scope:at:)``.
   ///   - now: The current time of the wall clock.
   ///   - always: Pass `true` to allow any stale response that the server does not forbid
   ///     (RFC 9111 §4.2.4). By default, the server or the client must allow it with
