@@ -3,8 +3,8 @@ public import HTTPTypes
 
 /// A request to send for a client, with the state that handling its response needs.
 ///
-/// ``ProxyCache/plan(for:body:scope:at:)`` makes it. ``ProxyCache/receive(_:body:for:at:)`` takes it
-/// with the server's response, and ``ProxyCache/staleAnswer(for:at:always:wasSent:)`` after a
+/// ``ProxyCache/plan(for:body:scope:at:)`` makes it. ``ProxyCache/receive(_:body:for:at:)`` takes
+/// it with the server's response, and ``ProxyCache/staleAnswer(for:at:always:wasSent:)`` after a
 /// failure.
 public struct CacheRequest: Sendable {
   /// The request to send: the client's request, with the stored validators if there are any.
