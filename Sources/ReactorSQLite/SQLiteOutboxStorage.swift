@@ -156,8 +156,10 @@
       try outward(.remove) {
         try database.access { access in
           try access.write(body)
-          var failure: FilePersistence.Failure?
-          if try !forms.forms(of: scope).isEmpty { failure = try access.write { try removeForms(of: scope, $0) } }
+          var failure: (any Error)?
+          do {
+            if try !forms.forms(of: scope).isEmpty { failure = try access.write { try removeForms(of: scope, $0) } }
+          } catch { failure = error }
           // Before the compaction, which fails on a full disk or while another process reads.
           try access.removeSetAside()
           try access.manage(SQLitePersistence.compact)

@@ -166,10 +166,13 @@ extension Attempt {
         throw OutboxStorageError.takesNoForms
       }
       return (http, request, try await storage.form(of: entry.id, in: layer.scope, contentType: type))
-    } catch {
+    } catch let error where error is FormStorageError || error is OutboxStorageError {
       await refuse(.persistence(error))
-      return nil
+    } catch {
+      // The copy may be readable later.
+      outbox.postpone(entry.id, after: .persistence(error), layer)
     }
+    return nil
   }
 }
 

@@ -216,6 +216,7 @@ extension Outbox: LayerPart {
     let (tasks, makings, place) = withState { state in
       state.epoch += 1
       state.removals += 1
+      state.removalsBegun += 1
       let items = state.itemsInOrder
       return (items.compactMap(\.sending), items.compactMap(\.making), state.epoch)
     }

@@ -29,6 +29,8 @@ extension Outbox {
     var frozen = try request.frozen(keyName: configuration.idempotencyField)
     frozen.isKeyed = key != nil || isKeyed(frozen, window: window)
     let id = configuration.makeID()
+    // A copy takes time, in which the user may sign out.
+    let removals = request.form == nil ? nil : withState(\.removalsBegun)
     let kept = try await keptForm(request.form, for: id, with: &frozen, in: layer.scope)
     var entry = OutboxEntry(
       id: id, lane: lane.rawValue, name: RequestMutation.name, version: RequestMutation.version,
@@ -39,7 +41,9 @@ extension Outbox {
     if key != nil { await ready() }
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
     do {
-      let result = try await submit(entry, item, hasOwnKey: key != nil, in: layer)
+      let result = try await submit(entry, item, hasOwnKey: key != nil, since: removals, in: layer)
+      // A removal leaves a copy whose claim is held.
+      if withState({ $0.items[id] == nil && $0.submitting[id] == nil }) { kept?.discard() }
       return withExtendedLifetime(kept) { Submission(id: id, result: result) }
     } catch {
       kept?.discard()
@@ -75,15 +79,20 @@ extension Outbox {
   ///
   /// - Parameter hasOwnKey: A Boolean value that indicates whether the program has made the
   ///   idempotency key.
-  /// - Throws: `ReactorError.invalidResource` if another entry has this key for other bytes.
+  ///   - removals: The number of removals that were asked for when the submission began; `nil` if it
+  ///   begins now.
+  /// - Throws: `ReactorError.invalidResource` if another entry has this key for other bytes, and
+  ///   `ReactorError.cancelled` if everything was removed since.
   private func submit(
-    _ entry: OutboxEntry, _ item: OutboxState.Item, hasOwnKey: Bool = false, in layer: LayerContext
+    _ entry: OutboxEntry, _ item: OutboxState.Item, hasOwnKey: Bool = false, since removals: Int? = nil,
+    in layer: LayerContext
   ) async throws(ReactorError) -> SubmissionResult {
     let awaited = withState { $0.queue.identities.awaited(byNew: entry) }
     let entry = entry.awaiting(awaited)
     let bytes = try encoded(entry, layer)
     // The drafts and the entry get their positions together, so that both orders agree.
     let reserved = withState { state -> (CommitQueue.Ticket, UInt64, SubmissionResult)? in
+      guard removals ?? state.removalsBegun == state.removalsBegun else { return nil }
       if hasOwnKey, state.usesKeyForOtherBytes(entry) { return nil }
       let place = layer.reserveDraftPlaces(item.drafts.count)
       var item = item
@@ -99,7 +108,9 @@ extension Outbox {
       let ticket = commits.enqueue([addition], isHeld: true) { numbers in self.saved(entry.id, numbers) }
       return (ticket, place, result)
     }
-    guard let (ticket, place, result) = reserved else { throw .usedKey }
+    guard let (ticket, place, result) = reserved else {
+      throw removals.map { $0 != withState(\.removalsBegun) } ?? false ? .cancelled : .usedKey
+    }
     layer.show(item.drafts, at: place)
     withState { $0.submitting[entry.id]?.isShown = true }
     layer.replace(replacedSubmitted(layer))

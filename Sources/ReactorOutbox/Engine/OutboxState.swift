@@ -121,6 +121,8 @@ struct OutboxState: Sendable {
   /// The number of removals of everything in progress. Nothing is sent meanwhile, and reads of the
   /// store prove nothing about its entries.
   var removals = 0
+  /// The number of removals of everything that were asked for. It never falls.
+  var removalsBegun = 0
   var isStopped: Bool { queue.isStopped }
   /// The entries whose outcome is published but not saved yet, since the store fails.
   var unsaved: Set<UUID> = []

@@ -78,10 +78,13 @@ public final class FileOutboxStorage: OutboxStorage {
     let contents = try await withJournal(of: scope, creates: false) { journal, directory, identity in
       var contents = journal.table.contents
       contents.identity = identity
-      // One that cannot be removed harms nobody, and a reading works on a full disk.
-      try directory.forms.removeForms(of: scope, keeping: Set(contents.entries.map(\.id)))
       contents.setAside = try directory.setAside(of: scope).map {
         "the journal was damaged; everything that could be read was kept, and the damaged file is \($0)"
+      }
+      // One that cannot be removed harms nobody, and a reading works on a full disk. An entry that
+      // cannot be read may have a form.
+      if contents.setAside.isEmpty {
+        try directory.forms.removeForms(of: scope, keeping: Set(contents.entries.map(\.id)))
       }
       return contents
     }

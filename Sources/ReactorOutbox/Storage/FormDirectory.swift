@@ -115,14 +115,17 @@ package struct FormDirectory: Sendable {
     var failure: FilePersistence.Failure?
     for (id, path) in try forms(of: scope) where !ids.contains(id) {
       do throws(FilePersistence.Failure) {
-        guard let file = try system.open(path), try file.lock() else { continue }
-        try system.remove(path)
+        guard let opened = try system.open(path) else { continue }
+        // Another process may have made the file anew since.
+        let file = FormFile(opened, at: path, in: self)
+        if try file.locks() { try system.remove(path) }
       } catch {
         failure = failure ?? error
       }
     }
     return failure
   }
+
   /// Excludes a new directory from backups: a restored outbox would send again what was sent. Its
   /// files can be read after the first unlock, so that an app can send in the background.
   static func protect(_ path: String) {

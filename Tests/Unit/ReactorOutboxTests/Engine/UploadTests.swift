@@ -19,6 +19,42 @@ private struct AddPhoto: Mutation {
   func draft(_ drafts: inout Drafts) {}
 }
 
+/// A storage that copies a form once a gate is open.
+private struct HeldForms: FormStorage {
+  let base: FileOutboxStorage
+  let gate = Gate()
+
+  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+    let kept = try await base.keep(form, for: id, in: scope)
+    try await gate.wait()
+    return kept
+  }
+
+  func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
+    try await base.form(of: id, in: scope, contentType: contentType)
+  }
+
+  func contents(of scope: Scope) async throws -> OutboxContents { try await base.contents(of: scope) }
+
+  func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+    try await base.commit(changes, in: scope)
+  }
+
+  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
+    try await base.claim(id, in: scope, by: process, now: now, until: until)
+  }
+
+  func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+    try await base.release(id, in: scope, by: process)
+  }
+
+  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
+
+  func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    try await base.removeAll(in: scope, keeping: ids)
+  }
+}
+
 @Suite("An upload through the outbox", .timeLimit(.minutes(5)))
 struct UploadTests {
   private static let target = "https://other.example.com/photos"
@@ -98,6 +134,37 @@ struct UploadTests {
       let requests = writer.transport.requests
       #expect(requests.count == 2 && requests[0].body == requests[1].body && writer.keys[0] != writer.keys[1])
       #expect(forms(in: directory).isEmpty)
+    }
+  }
+
+  @Test func `an upload that is copied while its user signs out is not added, and leaves no copy`() async throws {
+    try await withFile { directory, file in
+      let storage = HeldForms(base: FileOutboxStorage(directory: directory))
+      let writer = Writer(storage: storage)
+      let upload = try request(file)
+      async let submission = TestSupport.error { try await writer.layer.submit(upload) }
+      try await storage.gate.waitForArrival()
+      #expect(forms(in: directory).count == 1)
+      try await writer.layer.removeAll()
+      storage.gate.open()
+      #expect(await submission?.isCancelled == true)
+      #expect(writer.outbox.entries.isEmpty && writer.transport.requests.isEmpty)
+      #expect(forms(in: directory).isEmpty)
+      try await writer.end()
+    }
+  }
+
+  @Test func `the copies of entries that cannot be read stay`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
+      try await writer.layer.submit(try request(file))
+      let journal = try #require(files(in: directory).first { $0.path().hasSuffix(".journal") })
+      var bytes = try Data(contentsOf: journal)
+      bytes[bytes.count / 2] ^= 0xff
+      try bytes.write(to: journal)
+      let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
+      #expect(contents.entries.isEmpty && !contents.setAside.isEmpty)
+      #expect(forms(in: directory).count == 1)
     }
   }
 
