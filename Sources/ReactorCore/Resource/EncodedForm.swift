@@ -55,8 +55,8 @@ package final class EncodedForm: Sendable {
     if let path = FileSystem.path(of: file) { _ = try? FileSystem().remove(path) }
   }
 
-  /// Returns the file with the bytes of `body`; `nil` if a middleware has replaced them, if they are
-  /// in no file, or if the system has removed the temporary file, whose bytes stay mapped.
+  /// Returns the file with the bytes of `body`; `nil` if a middleware has replaced them, if they
+  /// are in no file, or if the system has removed the temporary file, whose bytes stay mapped.
   package func file(of body: Data?) -> URL? {
     guard let file, let body, body.count == self.body.count else { return nil }
     let isSame = body.withUnsafeBytes { one in self.body.withUnsafeBytes { $0.baseAddress == one.baseAddress } }
