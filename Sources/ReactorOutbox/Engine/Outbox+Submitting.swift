@@ -79,8 +79,8 @@ extension Outbox {
   ///
   /// - Parameter hasOwnKey: A Boolean value that indicates whether the program has made the
   ///   idempotency key.
-  ///   - removals: The number of removals that were asked for when the submission began; `nil` if it
-  ///   begins now.
+  ///   - removals: The number of removals that were asked for when the submission began; `nil` if
+  ///   it begins now.
   /// - Throws: `ReactorError.invalidResource` if another entry has this key for other bytes, and
   ///   `ReactorError.cancelled` if everything was removed since.
   private func submit(
