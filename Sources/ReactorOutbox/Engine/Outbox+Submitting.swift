@@ -77,10 +77,11 @@ extension Outbox {
 
   /// Shows the drafts, and returns once the entry is saved.
   ///
-  /// - Parameter hasOwnKey: A Boolean value that indicates whether the program has made the
-  ///   idempotency key.
+  /// - Parameters:
+  ///   - hasOwnKey: A Boolean value that indicates whether the program has made the idempotency
+  ///     key.
   ///   - removals: The number of removals that were asked for when the submission began; `nil` if
-  ///   it begins now.
+  ///     it begins now.
   /// - Throws: `ReactorError.invalidResource` if another entry has this key for other bytes, and
   ///   `ReactorError.cancelled` if everything was removed since.
   private func submit(
