@@ -87,7 +87,7 @@
         "`gzip` of bytes that are not", "\(ok)Content-Encoding: gzip\r\n\(five)", urlSession: .error,
         asyncHTTPClient: .error),
       OddResponse(
-        "a coding that is none, as `utf-8`", "\(ok)Content-Encoding: utf-8\r\n\(five)", urlSession: .error),
+        "an invalid coding, such as `utf-8`", "\(ok)Content-Encoding: utf-8\r\n\(five)", urlSession: .error),
       OddResponse(
         "`Transfer-Encoding: gzip, chunked`", "\(ok)Transfer-Encoding: gzip, chunked\r\n\r\n19\r\n",
         Coded.bytes(Coded.gzip) + Data("\r\n0\r\n\r\n".utf8)),
