@@ -87,7 +87,7 @@ def django_rest_framework(place, port, folder, version):
     told = [answer.status for answer in answers if re.fullmatch(r"\d+", answer["Retry-After"] or "")]
     return {WRITE: f"ignored by {', '.join(named[:-1])} and {named[-1]}" if len(named) == 3 else f"ignored by {named}",
             LISTS: "in the body" if inside else "not in the body",
-            "sentence": f"`Retry-After`: Django REST Framework sends seconds, with a {' and '.join(map(str, told))} alone."}
+            "sentence": f"`Retry-After`: Django REST Framework sends seconds, only with a {' and '.join(map(str, told))}."}
 
 
 def link_header_pagination(place, port, folder, version):
@@ -154,7 +154,7 @@ def kinto(place, port, folder, version):
     return {REVALIDATION: f"{again.status}; {weak.status} to its tag with `W/`", COVERS: covered(first),
             WRITE: f"{refused.status}" + ", with the present record" * present,
             LISTS: "`Next-Page`" + (", another one each time" if None not in pages and pages[0] != pages[1] else "")
-            + ("; totals in a `HEAD` alone" if alone else ""),
+            + ("; totals only in a `HEAD`" if alone else ""),
             "sentence": "`Idempotency-Key`: Kinto "
             + ("ignores it. Two POSTs under one key make two records." if twice[0] != twice[1] else "respects it.")}
 

@@ -45,7 +45,7 @@ def covered(answer):
         return "none"
     inner = tag.removeprefix("W/").strip('"')
     if inner == hashlib.md5(answer.body).hexdigest():
-        return "the body alone, as MD5"
+        return "only the body, as MD5"
     parts = re.split("-", inner)
     if len(parts) == 2 and all(re.fullmatch("[0-9a-f]+", part) for part in parts) and int(parts[1], 16) == len(answer.body):
         return "time and size"
