@@ -4,8 +4,7 @@ import HTTPCaching
 /// The bytes of a form, which each attempt sends. With files among its parts, they are in a file
 /// that is mapped into memory. A class, since the code that copies a value weighs more.
 package final class EncodedForm: Sendable {
-  /// The form of the request that the current task sends. A transport finds its file here: a
-  /// `URLSession` copies a body, and reads a file piece by piece.
+  /// The form of the request that the current task sends.
   @TaskLocal package static var current: EncodedForm?
 
   package let body: Data

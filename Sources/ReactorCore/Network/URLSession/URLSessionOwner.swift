@@ -39,12 +39,12 @@ final class URLSessionOwner: Sendable {
   func perform(
     _ request: HTTPRequest, body: Data?, transfer: URLSessionTransfer
   ) async throws -> URLSessionTransfer.Output {
-    var made = try URLRequest(request, body: body)
-    let file = EncodedForm.current?.file(of: body)
-    if file != nil { made.httpBody = nil }
+    let urlRequest = try URLRequest(request, body: body)
     do {
-      return try await withTaskCancellationHandler { [made] in
-        transfer.start { delegate.makeTask(made, from: file, in: session, for: transfer) }
+      return try await withTaskCancellationHandler {
+        // Not from the file of a form: on Linux, such a task ends the process if its transfer ends
+        // before the file was read (swift-corelibs-foundation of Swift 6.3.1).
+        transfer.start { delegate.makeTask(urlRequest, in: session, for: transfer) }
         return try await transfer.outcome.value.get()
       } onCancel: {
         transfer.cancel()
@@ -63,11 +63,10 @@ private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
   /// The transfers by task identifier, from before the task's start until its completion.
   private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 
-  /// - Parameter file: The file with the body; `nil` if the request has it.
   func makeTask(
-    _ request: URLRequest, from file: URL?, in session: URLSession, for transfer: URLSessionTransfer
+    _ request: URLRequest, in session: URLSession, for transfer: URLSessionTransfer
   ) -> URLSessionTask {
-    let task = file.map { session.uploadTask(with: request, fromFile: $0) } ?? session.dataTask(with: request)
+    let task = session.dataTask(with: request)
     transfers.withLock { $0[task.taskIdentifier] = transfer }
     return task
   }
