@@ -284,7 +284,7 @@ struct UnknownQueryTests {
   }
 }
 
-/// What a real transport sends.
+/// A QUERY as a real transport sends it.
 @Suite("A QUERY over loopback", .timeLimit(.minutes(2)))
 struct SentQueryTests {
   @Test(arguments: [301, 302, 303, 307, 308])

@@ -42,8 +42,8 @@ final class URLSessionOwner: Sendable {
     let urlRequest = try URLRequest(request, body: body)
     do {
       return try await withTaskCancellationHandler {
-        // Not from the file of a form: on Linux, such a task ends the process if its transfer ends
-        // before the file was read (swift-corelibs-foundation of Swift 6.3.1).
+        // Not from the file of a form: on Linux, such a task was seen to end the process
+        // (swift-corelibs-foundation of Swift 6.3.1).
         transfer.start { delegate.makeTask(urlRequest, in: session, for: transfer) }
         return try await transfer.outcome.value.get()
       } onCancel: {
