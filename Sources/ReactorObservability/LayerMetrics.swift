@@ -214,6 +214,7 @@
       case .invalidResource: "invalid_resource"
       case .cancelled: "cancelled"
       case .deadlock: "deadlock"
+      case .streamingUnsupported: "streaming_unsupported"
       }
     }
   }

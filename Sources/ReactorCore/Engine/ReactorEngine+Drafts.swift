@@ -103,7 +103,7 @@ extension ReactorEngine.Sent {
     switch error {
     case .server(let response, _):
       return response.status.kind == .serverError || [404, 409, 410, 412].contains(response.status.code)
-    case .noConnectivity, .invalidResource, .authentication, .deadlock, .notCached: return false
+    case .noConnectivity, .invalidResource, .authentication, .deadlock, .notCached, .streamingUnsupported: return false
     case .parser(let error): return error.reason != .unsupported
     case .cancelled, .timedOut, .network, .persistence: return true
     }

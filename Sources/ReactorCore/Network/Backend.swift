@@ -69,6 +69,17 @@ public struct Backend: Sendable {
     progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
     let transport = transport
+    return try await exchange(request, body: body, trail: trail) { request, body in
+      try await transport.send(request, body: body, progress: progress)
+    }
+  }
+
+  /// Passes a request through the middlewares to `call`, and leaves each answered hop in `trail`.
+  ///
+  /// - Parameter call: the call of the transport.
+  func exchange(
+    _ request: HTTPRequest, body: Data?, trail: RedirectTrail?, call: @escaping TransportMiddleware.Next
+  ) async throws -> (HTTPResponse, Data) {
     // Only around the transport: requests that a middleware sends by itself leave no hops.
     var next: TransportMiddleware.Next = { request, body in
       let own = RedirectTrail()
@@ -77,9 +88,7 @@ public struct Backend: Sendable {
       defer { for trail in [trail, observed] { trail?.leave(own.hops) } }
       trail?.begin()
       do {
-        let answer = try await RedirectTrail.$current.withValue(own) {
-          try await transport.send(request, body: body, progress: progress)
-        }
+        let answer = try await RedirectTrail.$current.withValue(own) { try await call(request, body) }
         trail?.end(.success(answer.0))
         return answer
       } catch {

@@ -114,7 +114,9 @@ extension ReactorError {
     case .timedOut: .failed(self, ofConnection: false)
     case .server where isNetworkFailure: .failed(self, ofConnection: false)
     // Without connectivity, ``Reachability`` watches.
-    case .network, .noConnectivity, .cancelled, .notCached, .invalidResource, .authentication, .deadlock: .unknown
+    case .network, .noConnectivity, .cancelled, .notCached, .invalidResource, .authentication, .deadlock,
+      .streamingUnsupported:
+      .unknown
     case .server, .parser, .persistence: .answered
     }
   }

@@ -23,20 +23,20 @@ package struct Redirect: Sendable {
   /// - Parameters:
   ///   - limit: the largest number of redirects to follow. With zero or less, the redirect is the
   ///     response.
-  ///   - send: performs one exchange.
+  ///   - send: performs one exchange, and returns the response with its body, whole or to be read.
   /// - Throws: ``TransportError/tooManyRedirects(limit:request:)``, and the errors of `send`.
-  package static func following(
+  package static func following<Answer>(
     _ request: HTTPRequest, body: Data?, limit: Int,
-    send: (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)
-  ) async throws -> (HTTPResponse, Data) {
+    send: (HTTPRequest, Data?) async throws -> (HTTPResponse, Answer)
+  ) async throws -> (HTTPResponse, Answer) {
     var hop = Redirect(request: request, body: body)
     var count = 0
     while true {
-      let (response, data) = try await send(hop.request, hop.body)
+      let (response, answer) = try await send(hop.request, hop.body)
       let next = limit > 0 ? hop.next(after: response) : nil
       RedirectTrail.current?.leave(
         RedirectTrail.Hop(request: hop.request, response: response, isFollowed: next != nil))
-      guard let next else { return (response, data) }
+      guard let next else { return (response, answer) }
       count += 1
       guard count <= limit else { throw TransportError.tooManyRedirects(limit: limit) }
       hop = next

@@ -30,7 +30,7 @@ struct FailedRequest: Sendable {
     }
   }
 
-  private func attached(to error: ReactorError) -> ReactorError {
+  func attached(to error: ReactorError) -> ReactorError {
     switch error {
     case .server(var response, let body) where response.headerFields[Self.field] == nil:
       response.headerFields[Self.field] = text

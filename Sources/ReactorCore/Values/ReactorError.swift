@@ -68,6 +68,9 @@ public import HTTPTypes
   /// call that would close the cycle fails at once, and the others continue. Let one of the steps
   /// return before it uses the other's resource.
   case deadlock(keys: [RecordKey])
+  /// The backend's transport returns only whole bodies: it is no ``StreamingTransport``. Nothing was
+  /// sent.
+  case streamingUnsupported
 }
 
 extension ReactorError {
@@ -101,6 +104,7 @@ extension ReactorError {
     case .persistence(let error): "the store failed: \(Redaction.describe(error))"
     case .deadlock(let keys):
       "deadlock: these steps would wait for each other forever: \(keys.map(\.description).joined(separator: ", "))"
+    case .streamingUnsupported: "the transport of the backend cannot stream a response"
     }
   }
 
@@ -121,6 +125,7 @@ extension ReactorError {
     case .authentication: "sign in again"
     case .server(let response, _): (isOfQuery ? response.queryAdvice : nil) ?? response.status.advice
     case .deadlock: "let one step return before it fetches or saves the other's resource"
+    case .streamingUnsupported: "use URLSessionTransport, AsyncHTTPClientTransport or another StreamingTransport"
     case .cancelled, .invalidResource, .network, .parser, .persistence: nil
     }
   }
@@ -166,7 +171,8 @@ extension ReactorError {
     switch self {
     case .noConnectivity, .timedOut, .network: true
     case .server(let response, _): [500, 502, 503, 504].contains(response.status.code)
-    case .cancelled, .notCached, .invalidResource, .authentication, .parser, .persistence, .deadlock: false
+    case .cancelled, .notCached, .invalidResource, .authentication, .parser, .persistence, .deadlock,
+      .streamingUnsupported: false
     }
   }
 }

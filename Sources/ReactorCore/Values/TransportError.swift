@@ -18,6 +18,9 @@
   case notSecure(String, request: String? = nil)
   /// There was no connection, or it was lost, for a reason in words. A retry may succeed.
   case connectionFailed(String, request: String? = nil)
+  /// More than `limit` bytes of a stream have arrived that were not read, and the transport cannot
+  /// make the server wait. The stream has ended before them.
+  case tooManyUnread(limit: Int, request: String? = nil)
 }
 
 extension TransportError: CustomStringConvertible {
@@ -34,6 +37,7 @@ extension TransportError: CustomStringConvertible {
     case .notConnected(let reason, _): "no connection was made: \(reason)"
     case .notSecure(let reason, _): "no secure connection was made: \(reason)"
     case .connectionFailed(let reason, _): "the connection failed: \(reason)"
+    case .tooManyUnread(let limit, _): "more than \(limit) bytes of the stream wait to be read"
     }
   }
 
@@ -46,6 +50,7 @@ extension TransportError: CustomStringConvertible {
     case .notConnected: "check the base URL, and that the server runs"
     case .notSecure: "check the port and the certificate, or use http for a test server"
     case .connectionFailed: "try again"
+    case .tooManyUnread: "read faster, or use a transport that makes the server wait, such as AsyncHTTPClientTransport"
     }
   }
 
@@ -54,7 +59,7 @@ extension TransportError: CustomStringConvertible {
     switch self {
     case .responseTooLarge(_, let request), .tooManyRedirects(_, let request), .tooManyFields(_, let request),
       .invalidResponse(_, let request), .notConnected(_, let request), .notSecure(_, let request),
-      .connectionFailed(_, let request):
+      .connectionFailed(_, let request), .tooManyUnread(_, let request):
       request
     }
   }
@@ -70,6 +75,7 @@ extension TransportError: CustomStringConvertible {
     case .notConnected(let reason, _): .notConnected(reason, request: request)
     case .notSecure(let reason, _): .notSecure(reason, request: request)
     case .connectionFailed(let reason, _): .connectionFailed(reason, request: request)
+    case .tooManyUnread(let limit, _): .tooManyUnread(limit: limit, request: request)
     }
   }
 }

@@ -149,7 +149,7 @@ extension SendOutcome {
     case .noConnectivity: self = .unsent
     case .authentication: self = .signIn
     case .server(let response, _): self.init(response, of: attempt, now: now)
-    case .invalidResource, .notCached, .deadlock, .persistence: self = .refused
+    case .invalidResource, .notCached, .deadlock, .persistence, .streamingUnsupported: self = .refused
     // The server has answered, and only the answer is unreadable.
     case .parser: self = .accepted
     case .network(let error as ReactorError): self.init(ofTransport: error, of: attempt, now: now)

@@ -68,7 +68,7 @@ struct ExitStatus: Hashable, Sendable {
       self.init(code: Self.server, text: text(.answered(response.status)), body: body)
     case .parser(let error): self.init(code: Self.unparsable, text: text(.unreadable(error, isUnsafe: isUnsafe)))
     case .persistence: self.init(code: Self.inputOutput, text: "\(error)")
-    case .deadlock: self.init(code: Self.failed, text: text(nil))
+    case .deadlock, .streamingUnsupported: self.init(code: Self.failed, text: text(nil))
     @unknown default: self.init(code: Self.unknown, text: text(nil))
     }
   }

@@ -44,7 +44,7 @@ final class URLSessionOwner: Sendable {
       return try await withTaskCancellationHandler {
         // Not from the file of a form: on Linux, such a task was seen to end the process
         // (swift-corelibs-foundation of Swift 6.3.1).
-        transfer.start { delegate.makeTask(urlRequest, in: session, for: transfer) }
+        transfer.start { task(urlRequest, for: transfer) }
         return try await transfer.outcome.value.get()
       } onCancel: {
         transfer.cancel()
@@ -54,24 +54,47 @@ final class URLSessionOwner: Sendable {
     }
   }
 
+  /// Returns a task whose calls of the delegate go to `exchange`.
+  func task(_ request: URLRequest, for exchange: any URLSessionExchange) -> URLSessionTask {
+    delegate.makeTask(request, in: session, for: exchange)
+  }
+
   private static let week: TimeInterval = 7 * 24 * 3600
 }
 
-/// The delegate of the session, which finds the transfer of each task. Called on the session's
+/// One task of a session, as its delegate sees it.
+protocol URLSessionExchange: AnyObject, Sendable {
+  /// Records how many bytes of the request's body have left.
+  func sent(_ count: Int64)
+  /// Records the head of the response.
+  func received(_ response: HTTPResponse)
+  /// Records the next bytes of the body.
+  func received(_ data: Data)
+  /// Ends the exchange after the platform has completed the task.
+  ///
+  /// - Parameter late: the response if the platform announced none, as for a redirect without a
+  ///   target on Linux.
+  func completed(_ error: (any Error)?, late: HTTPResponse?)
+  /// Ends the exchange because the connection was lost. The platform would send the request again
+  /// without its body.
+  func connectionLost()
+}
+
+/// The delegate of the session, which finds the exchange of each task. Called on the session's
 /// serial queue.
 private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
-  /// The transfers by task identifier, from before the task's start until its completion.
-  private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
+  /// The exchanges by task identifier, from before the task's start until its completion.
+  private let transfers = Mutex<[Int: any URLSessionExchange]>([:])
 
   func makeTask(
-    _ request: URLRequest, in session: URLSession, for transfer: URLSessionTransfer
+    _ request: URLRequest, in session: URLSession, for exchange: any URLSessionExchange
   ) -> URLSessionTask {
     let task = session.dataTask(with: request)
-    transfers.withLock { $0[task.taskIdentifier] = transfer }
+    transfers.withLock { $0[task.taskIdentifier] = exchange }
     return task
   }
 
-  private func transfer(of task: URLSessionTask) -> URLSessionTransfer? {
+  private func transfer(of task: URLSessionTask) -> (any URLSessionExchange)? {
     transfers.withLock { $0[task.taskIdentifier] }
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 
 /// One task of a `URLSession`. It collects the response and ends once: through the platform, a
 /// limit or the caller, whichever comes first.
-final class URLSessionTransfer: Sendable {
+final class URLSessionTransfer: URLSessionExchange {
   typealias Output = (HTTPResponse, Data)
 
   private struct State {
@@ -48,8 +48,6 @@ final class URLSessionTransfer: Sendable {
 
   func cancel() { end(.failure(CancellationError())) }
 
-  /// Ends the transfer because the connection was lost. The platform would send the request again
-  /// without its body.
   func connectionLost() { end(.failure(URLError(.networkConnectionLost))) }
 
   func sent(_ count: Int64) {
@@ -78,10 +76,6 @@ final class URLSessionTransfer: Sendable {
     if let count { report.received(count) }
   }
 
-  /// Ends the transfer after the platform has completed the task.
-  ///
-  /// - Parameter late: the response if the platform announced none, as for a redirect without a
-  ///   target on Linux.
   func completed(_ error: (any Error)?, late: HTTPResponse?) {
     let (response, body, hasSent) = state.withLock { ($0.response, $0.body, $0.hasSent) }
     if let error {
@@ -114,7 +108,7 @@ final class URLSessionTransfer: Sendable {
 
 extension HTTPResponse {
   /// Returns the response without the fields that described the coded body.
-  fileprivate func decoded() -> HTTPResponse {
+  func decoded() -> HTTPResponse {
     let codings = contentCodings
     guard !codings.isEmpty, codings.allSatisfy(Self.decodedCodings.contains) else { return self }
     var response = self
@@ -196,9 +190,12 @@ enum URLSessionFailure {
 extension URLSessionTask {
   /// Cancels on a separate queue. Cancelling waits for the session's queue, and the caller may hold
   /// the lock of its Swift task, which that queue may be waiting for (swift-corelibs-foundation,
-  /// issue 5412).
-  func cancelLater() {
-    URLSessionCancellation.queue.async { self.cancel() }
+  /// issue 5412). So is the owner released, whose session then cancels its tasks too.
+  func cancelLater(releasing owner: URLSessionOwner? = nil) {
+    URLSessionCancellation.queue.async {
+      self.cancel()
+      withExtendedLifetime(owner) {}
+    }
   }
 }
 

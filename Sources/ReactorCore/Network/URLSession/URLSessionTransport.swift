@@ -29,7 +29,7 @@ import HTTPTypesFoundation
 /// On Linux, a broken response can end the process, because Foundation traps. No code can catch
 /// that. Use another transport there for servers that the program does not trust: see
 /// <doc:Transports>.
-public struct URLSessionTransport: Transport {
+public struct URLSessionTransport: StreamingTransport {
   private let session: URLSessionOwner
   private let timeout: Duration
   private let maximumResponseSize: Int
@@ -69,6 +69,22 @@ public struct URLSessionTransport: Transport {
           let transfer = URLSessionTransfer(method: request.method, maximumSize: maximumResponseSize, report: report)
           return try await owner(for: request).perform(request, body: body, transfer: transfer)
         }
+      }
+    }
+  }
+
+  /// Sends `request` with `body`, follows redirects, and returns the last response at its head,
+  /// whatever its status.
+  ///
+  /// Each stream has a connection of its own. If more than 1 MiB of the body waits to be read, it
+  /// ends with ``TransportError/tooManyUnread(limit:request:)``: `URLSession` cannot make the server
+  /// wait.
+  public func stream(_ request: HTTPRequest, body: Data?) async throws -> (HTTPResponse, ResponseBody) {
+    var request = request
+    if !request.headerFields.contains(.acceptEncoding) { request.headerFields[.acceptEncoding] = "identity" }
+    return try await withDeadline(timeout, clock) { [request] in
+      try await Redirect.following(request, body: body, limit: maximumRedirects) { request, body in
+        try await URLSessionStream.open(request, body: body, in: URLSessionOwner(like: session))
       }
     }
   }

@@ -26,6 +26,7 @@ import Testing
     case .parser: "parser"
     case .persistence: "persistence"
     case .deadlock: "deadlock"
+    case .streamingUnsupported: "streamingUnsupported"
     }
   }
 

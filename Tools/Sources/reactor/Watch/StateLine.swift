@@ -39,6 +39,7 @@ enum StateLine {
     case .parser: "parser"
     case .persistence: "persistence"
     case .deadlock: "deadlock"
+    case .streamingUnsupported: "streamingUnsupported"
     @unknown default: "unknown"
     }
   }
