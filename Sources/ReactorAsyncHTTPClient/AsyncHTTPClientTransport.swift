@@ -26,13 +26,13 @@
   /// body that ends early is an error and never a short success. A response that breaks the rules
   /// of HTTP is `TransportError/invalidResponse(_:request:)`.
   public struct AsyncHTTPClientTransport: Transport {
-    private let client: HTTPClient
+    let client: HTTPClient
     /// The transport's own client; `nil` for a client that the caller provides.
-    private let pool: ConnectionPool?
-    private let timeout: Duration
-    private let maximumResponseSize: Int
-    private let maximumRedirects: Int
-    private let clock: any Clock<Duration>
+    let pool: ConnectionPool?
+    let timeout: Duration
+    let maximumResponseSize: Int
+    let maximumRedirects: Int
+    let clock: any Clock<Duration>
 
     /// Creates a transport with its own connection pool.
     ///
@@ -129,7 +129,7 @@
       }
       // The client may send a request even if the task is already cancelled.
       try Task.checkCancellation()
-      let received = try await executed(sent)
+      let received = try await executed(sent, by: client)
       let response = try received.converted()
       let announced = response.announcedLength(of: request.method)
       guard announced ?? 0 <= maximumResponseSize else { throw tooLarge }
@@ -152,7 +152,7 @@
 
     /// Executes a request without a deadline. The client's deadline ends with the response's head,
     /// but the transport's also covers the body.
-    private func executed(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
+    func executed(_ request: HTTPClientRequest, by client: HTTPClient) async throws -> HTTPClientResponse {
       do {
         return try await client.execute(request, deadline: .distantFuture)
       } catch ChannelError.ioOnClosedChannel where request.method == .GET || request.method == .HEAD {
@@ -162,7 +162,7 @@
       }
     }
 
-    private func mapped(_ error: any Error) -> any Error {
+    func mapped(_ error: any Error) -> any Error {
       error is Inflater.Overflow ? tooLarge : AsyncHTTPClientFailure.mapped(error)
     }
 

@@ -12,7 +12,7 @@
     message:
       "add traits: [\"AsyncHTTPClient\"] to the package dependency on Reactor, so that async-http-client is resolved"
   )
-  public struct AsyncHTTPClientTransport: Transport {
+  public struct AsyncHTTPClientTransport: StreamingTransport {
     /// Unavailable without the trait `AsyncHTTPClient`.
     public init(
       timeout: Duration = .zero, maximumResponseSize: Int = 0, maximumRedirects: Int = 0,
@@ -29,5 +29,10 @@
     public func send(
       _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> (HTTPResponse, Data) { throw CancellationError() }
+
+    /// Unavailable without the trait `AsyncHTTPClient`.
+    public func stream(_ request: HTTPRequest, body: Data?) async throws -> (HTTPResponse, ResponseBody) {
+      throw CancellationError()
+    }
   }
 #endif

@@ -12,6 +12,7 @@ extension ScriptedTransport {
   public struct Answer: Sendable {
     enum Outcome: Sendable {
       case response(HTTPResponse, Data)
+      case stream(HTTPResponse, ScriptedBody)
       case failure(any Error)
     }
 

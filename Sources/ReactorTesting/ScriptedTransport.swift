@@ -36,7 +36,7 @@ public final class ScriptedTransport: Transport {
 
   private let state = Mutex(State())
   private let arrivals = Tally()
-  private let cancellations = Tally()
+  let cancellations = Tally()
   /// Counts down with each request, and up with its end.
   private let ended = Tally()
   private let handler: Handler?
@@ -134,13 +134,8 @@ public final class ScriptedTransport: Transport {
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
-    let scripted = state.withLock { $0.receive(Received(request: request, body: body)) }
-    ended.add(-1)
-    arrivals.add(1)
-    defer {
-      state.withLock { $0.inFlight -= 1 }
-      ended.add(1)
-    }
+    let scripted = receive(request, body)
+    defer { release() }
     return try await withTaskCancellationHandler {
       let answer = if let scripted { scripted } else { try await unscripted(request, body) }
       try await pass(answer)
@@ -151,13 +146,27 @@ public final class ScriptedTransport: Transport {
     }
   }
 
-  private func unscripted(_ request: HTTPRequest, _ body: Data?) async throws -> Answer {
+  /// Records the request, which is in flight until ``release()``, and returns its scripted answer.
+  func receive(_ request: HTTPRequest, _ body: Data?) -> Answer? {
+    let scripted = state.withLock { $0.receive(Received(request: request, body: body)) }
+    ended.add(-1)
+    arrivals.add(1)
+    return scripted
+  }
+
+  /// Records that a request is no longer in flight.
+  func release() {
+    state.withLock { $0.inFlight -= 1 }
+    ended.add(1)
+  }
+
+  func unscripted(_ request: HTTPRequest, _ body: Data?) async throws -> Answer {
     guard let handler else { throw Unscripted(method: request.method, path: request.path ?? "") }
     return try await handler(request, body)
   }
 
   /// Waits at the answer's gate, then for its delay.
-  private func pass(_ answer: Answer) async throws {
+  func pass(_ answer: Answer) async throws {
     if answer.ignoresCancellation {
       await answer.gate?.waitIgnoringCancellation()
       // Cancellation ends the delay early.
@@ -174,6 +183,7 @@ public final class ScriptedTransport: Transport {
   ) async throws -> (HTTPResponse, Data) {
     switch answer.outcome {
     case .failure(let error): throw error
+    case .stream(let response, let body): return (response, try await whole(body))
     case .response(let response, let body):
       var transfer = TransferProgress(
         sent: Int64(sent?.count ?? 0), toSend: Int64(sent?.count ?? 0), expected: Int64(body.count))
@@ -186,6 +196,19 @@ public final class ScriptedTransport: Transport {
         throw TransportError.connectionFailed("the scripted body was cut after \(cut) of \(body.count) bytes")
       }
       return (response, body)
+    }
+  }
+
+  /// Returns all bytes of a body that is sent piece by piece, once it has ended.
+  private func whole(_ body: ScriptedBody) async throws -> Data {
+    var (data, index) = (Data(), 0)
+    while true {
+      switch try await body.event(at: index) {
+      case .piece(let piece): data.append(piece)
+      case .end: return data
+      case .loss: throw TransportError.connectionFailed("the scripted body was cut after \(data.count) bytes")
+      }
+      index += 1
     }
   }
 }

@@ -26,6 +26,8 @@ extension MockServer {
       case hold(Latch, hungUp: Latch?)
       /// Waits at the gate.
       case pass(Gate)
+      /// Sends each piece of the body in a chunk, once the test has sent it.
+      case stream(ScriptedBody)
       /// Ends the connection with RST instead of FIN.
       case reset
     }
@@ -76,11 +78,26 @@ extension MockServer {
     public static func chunked(_ pieces: [Data], headers: HTTPFields = [:], isWhole: Bool = true) -> Response {
       var steps: [Step] = [.respond(head: head(200, [("Transfer-Encoding", "chunked")] + pairs(headers)), body: Data())]
       // A chunk without bytes would be the last one (RFC 9112 §7.1).
-      steps += pieces.filter { !$0.isEmpty }.map {
-        .send(Data("\(String($0.count, radix: 16))\r\n".utf8) + $0 + Data("\r\n".utf8))
-      }
-      if isWhole { steps.append(.send(Data("0\r\n\r\n".utf8))) }
+      steps += pieces.filter { !$0.isEmpty }.map { .send(chunk($0)) }
+      if isWhole { steps.append(.send(lastChunk)) }
       return Response(steps: steps, keepsAlive: isWhole)
+    }
+
+    /// A response whose body the test sends piece by piece, each in a chunk. The head is sent at
+    /// once.
+    ///
+    /// ```swift
+    /// let body = ScriptedBody()
+    /// server.answer("/events", with: .streaming(body, headers: [.contentType: "text/event-stream"]))
+    /// ```
+    ///
+    /// After ``ScriptedBody/cutShort()``, the connection is closed without the last chunk. The
+    /// response ends early if the client disconnects.
+    public static func streaming(
+      _ body: ScriptedBody, status code: Int = 200, headers: HTTPFields = [:]
+    ) -> Response {
+      let head = head(code, [("Transfer-Encoding", "chunked")] + pairs(headers))
+      return Response(steps: [.respond(head: head, body: Data()), .stream(body)], keepsAlive: true)
     }
 
     /// A response with status 200 whose body ends early. The connection is closed after `body`.
@@ -195,6 +212,12 @@ extension MockServer.Response {
   /// The bytes of the status line and the header fields.
   package static func head(_ code: Int, _ fields: [(String, String)]) -> Data { ResponseHead.bytes(code, fields) }
 
+  private static func chunk(_ piece: Data) -> Data {
+    Data("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Data("\r\n".utf8)
+  }
+
+  private static let lastChunk = Data("0\r\n\r\n".utf8)
+
   private static func pairs(_ headers: HTTPFields) -> [(String, String)] {
     headers.map { ($0.name.rawName, $0.value) }
   }
@@ -218,7 +241,9 @@ extension MockServer.Response {
           return false
         }
       case .pass(let gate):
-        guard Self.pass(gate, on: connection) else { return false }
+        guard Self.waiting(on: connection, { try await gate.wait() }) != nil else { return false }
+      case .stream(let body):
+        guard Self.send(body, on: connection) else { return false }
       case .reset:
         connection.resetOnClose()
         return false
@@ -227,12 +252,33 @@ extension MockServer.Response {
     return true
   }
 
-  private static func pass(_ gate: Gate, on connection: Socket) -> Bool {
-    let passed = Latch()
+  /// Sends the pieces of `body` as they come.
+  ///
+  /// - Returns: `false` if the body ends early, or the client has disconnected.
+  private static func send(_ body: ScriptedBody, on connection: Socket) -> Bool {
+    var index = 0
+    while let event = waiting(on: connection, { [index] in try await body.event(at: index) }) {
+      switch event {
+      case .piece(let data): guard connection.send(chunk(data)) else { return false }
+      case .end: return connection.send(lastChunk)
+      case .loss: return false
+      }
+      index += 1
+    }
+    return false
+  }
+
+  /// Returns the result of `work`; `nil` if it throws or the client disconnects first.
+  private static func waiting<Result: Sendable>(
+    on connection: Socket, _ work: @escaping @Sendable () async throws -> Result
+  ) -> Result? {
+    let (ended, result) = (Latch(), Shared<Result?>(nil))
     let waiter = spawnApart(on: nil) {
-      if (try? await gate.wait()) != nil { passed.open() }
+      guard let value = try? await work() else { return }
+      result.change { $0 = value }
+      ended.open()
     }
     defer { waiter.cancel() }
-    return connection.wait(for: passed)
+    return connection.wait(for: ended) ? result.value : nil
   }
 }

@@ -23,6 +23,15 @@ extension TransportConformance {
       try await MockServer.run(handler) { try await body($0, make(settings)) }
     }
 
+    /// Runs `body` with a server and a new transport, if the transport can stream.
+    func streaming(
+      _ handler: @escaping MockServer.Handler, settings: Settings = Settings(),
+      body: (MockServer, any StreamingTransport) async throws -> Void
+    ) async throws {
+      guard let transport = make(settings) as? any StreamingTransport else { return }
+      try await MockServer.run(handler) { try await body($0, transport) }
+    }
+
     func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
       #expect(condition, "\(check): \(what())", sourceLocation: location)
     }
@@ -62,6 +71,15 @@ extension TransportConformance {
     /// Expects that the client closes the connection of a held response.
     func expectHangUp(_ hungUp: Latch, after what: String) async throws {
       try await wait(for: hungUp, "the end of the connection after \(what)")
+    }
+
+    /// Expects that the client closes every connection.
+    func expectDisconnection(of server: MockServer, after what: String) async throws {
+      do {
+        try await withDeadline(patience, ContinuousClock()) { try await server.waitUntilDisconnected() }
+      } catch ReactorError.timedOut {
+        expect(false, "\(server.openConnections) connections are open after \(what)")
+      }
     }
 
     /// Returns the error that `body` throws. It is an issue if `body` returns.

@@ -87,6 +87,9 @@ extension TransportConformance {
     case contentCodings
     /// Reporting progress.
     case progress
+    /// Making the server of a stream wait while its reader does not read. With `URLSession`, the
+    /// stream fails instead, with `TransportError.tooManyUnread(limit:request:)`.
+    case slowReaders
   }
 
   /// A promise of the contract, and its check.
@@ -105,7 +108,8 @@ extension TransportConformance {
     }
 
     static var all: [Check] {
-      answers + codings + brokenAnswers + framing + limits + redirects + requests + progress + endings + load
+      answers + codings + brokenAnswers + framing + limits + redirects + requests + progress + endings + load + streams
+        + streamEndings
     }
   }
 }

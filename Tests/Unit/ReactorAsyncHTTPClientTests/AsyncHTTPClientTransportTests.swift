@@ -33,6 +33,8 @@
       var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
       // It tries for ten seconds otherwise.
       configuration.connectionPool.retryConnectionEstablishment = false
+      // Streams occupy its connections.
+      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
       try await withClient(configuration) { client in
         await TransportConformance(except: [.contentCodings]) {
           AsyncHTTPClientTransport(

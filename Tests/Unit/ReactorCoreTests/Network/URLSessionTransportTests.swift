@@ -10,10 +10,10 @@ extension Set<TransportConformance.Exception> {
     #if canImport(FoundationNetworking)
       [
         .fieldsApart, .fieldsInAnyCase, .compressedBodyCutShort, .bodyOfAimlessRedirect,
-        .bodyWithGET, .fieldsWithoutSpace, .addressesOfIPv6,
+        .bodyWithGET, .fieldsWithoutSpace, .addressesOfIPv6, .slowReaders,
       ]
     #else
-      [.fieldsApart, .bodyWithGET]
+      [.fieldsApart, .bodyWithGET, .slowReaders]
     #endif
   }
 }
