@@ -164,3 +164,64 @@ import Testing
 
   private typealias Answer = ScriptedTransport.Answer
 }
+
+@Suite(.timeLimit(.minutes(5))) struct `A scripted body` {
+  private let body = ScriptedBody()
+
+  @Test func `a scripted body is returned as a whole where it is not streamed`() async throws {
+    let (transport, gate) = (ScriptedTransport(), Gate())
+    transport.answer("/a", with: .streaming(body, headers: [.eTag: "\"1\""]).held(at: gate))
+    let request = HTTPRequest(method: .get, scheme: "https", authority: "api.test", path: "/a")
+    let task = Task { try await transport.send(request, body: nil) { _ in } }
+    try await gate.waitForArrival()
+    gate.open()
+    for piece in ["a", "", "b"] { body.send(piece) }
+    body.finish()
+    body.send("c")
+    body.cutShort()
+    let (response, data) = try await task.value
+    #expect(response.headerFields[.eTag] == "\"1\"" && data == Data("ab".utf8))
+    let lost = ScriptedBody()
+    lost.cutShort()
+    transport.answer("/a", with: .streaming(lost))
+    await #expect(throws: TransportError.self) { try await transport.send(request, body: nil) { _ in } }
+    #expect(transport.inFlight == 0)
+  }
+
+  @Test func `other answers are streamed as one piece, or cut`() async throws {
+    let transport = ScriptedTransport()
+    transport.answer("/a", with: .json("[1]"), .json("[1]").cutShort(after: 2), .failure(URLError(.timedOut)))
+    let request = HTTPRequest(method: .get, scheme: "https", authority: "api.test", path: "/a")
+    var pieces: [ArraySlice<UInt8>] = []
+    for try await piece in try await transport.stream(request, body: nil).1 { pieces.append(piece) }
+    #expect(pieces == [ArraySlice("[1]".utf8)])
+    await #expect(throws: TransportError.self) {
+      for try await piece in try await transport.stream(request, body: nil).1 { pieces.append(piece) }
+    }
+    #expect(pieces.last == ArraySlice("[1".utf8))
+    await #expect(throws: URLError(.timedOut)) { _ = try await transport.stream(request, body: nil) }
+    try await transport.waitUntilIdle()
+    #expect(transport.cancellationCount == 0)
+  }
+
+  @Test func `a mock server sends a scripted body to each client from the start`() async throws {
+    let body = body
+    try await MockServer.run { _ in
+      .streaming(body)
+    } body: { server in
+      let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
+      body.send("ab")
+      var texts: [String] = []
+      for index in 0..<2 {
+        if index == 1 { body.finish() }
+        var text = ""
+        for try await piece in try await URLSessionTransport().stream(request, body: nil).1 {
+          text += String(decoding: piece, as: UTF8.self)
+          if index == 0 { break }
+        }
+        texts.append(text)
+      }
+      #expect(texts == ["ab", "ab"])
+    }
+  }
+}
