@@ -95,18 +95,18 @@ extension TransportConformance.Check {
       }
     },
     Self("a burst of 8 MiB waits for a reader that begins late, or ends the stream") { subject in
-      let (bytes, hungUp) = (Data(repeating: 7, count: 8 << 20), Latch())
+      let bytes = Data(repeating: 7, count: 8 << 20)
       let head = MockServer.Response.head(200, [("Content-Length", "\(bytes.count)")])
       let isSlowed = !subject.exceptions.contains(.slowReaders)
       try await subject.streaming { _ in
-        isSlowed ? .raw(head + bytes) : .held(until: Latch(), hungUp: hungUp, sendingFirst: head + bytes)
+        isSlowed ? .raw(head + bytes) : .held(until: Latch(), sendingFirst: head + bytes)
       } body: { server, transport in
         let (_, stream) = try await transport.stream(server.request(), body: nil)
         if isSlowed {
           let received = try await stream.all()
           subject.expect(received == bytes, "\(received.count) of \(bytes.count) bytes arrived")
         } else {
-          try await subject.expectHangUp(hungUp, after: "a burst that nobody reads")
+          try await subject.expectDisconnection(of: server, after: "a burst that nobody reads")
           let error = await subject.failure(of: "a late reader") { try await stream.all() }
           guard case TransportError.tooManyUnread? = error else {
             return subject.expect(

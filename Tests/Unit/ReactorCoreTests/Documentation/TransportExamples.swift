@@ -41,6 +41,13 @@ struct `The guide to transports` {
     }
   }
 
+  func show(_ piece: ArraySlice<UInt8>) {}
+
+  func read(_ backend: Backend, _ prompt: String) async throws {
+    let stream = try await backend.stream(for: Resource("chat", method: .post, json: ["prompt": prompt]))
+    for try await piece in stream.body { show(piece) }
+  }
+
   func upload(_ file: URL) throws -> Resource {
     let upload = try Resource("photos", method: .post).body(contentsOf: file)
     return upload
