@@ -30,7 +30,7 @@
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    /// Returns the pool of the streams, which is created for the first of them. Each stream occupies a
+    /// Returns the pool of the streams, which is created for the first of them. A stream occupies a
     /// connection for as long as it lasts, and requests do not wait for these.
     func forStreams() -> ConnectionPool {
       streams.withLock { streams in

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// ```swift
 /// let body = ScriptedBody()
-/// transport.answer("/events", with: .streaming(body, headers: [.contentType: "text/event-stream"]))
+/// transport.answer("/events", with: .streaming(body))
 /// …
 /// body.send("data: 1\n\n")   // reaches the reader before anything else is sent
 /// body.finish()

@@ -21,9 +21,9 @@ extension Backend {
   /// ```
   ///
   /// The request passes the middlewares as any other: it is signed, and sent once more with a new
-  /// credential after a 401. They see the head with an empty body, and ``logging`` reports the head.
-  /// Nothing is cached or retried, and the request is sent once for each call of a middleware's
-  /// `next`. Releasing ``Stream/body`` ends the exchange.
+  /// credential after a 401. They see the head with an empty body, and ``logging`` reports the
+  /// head. Nothing is cached or retried, and the request is sent once for each call of a
+  /// middleware's `next`. Releasing ``Stream/body`` ends the exchange.
   ///
   /// - Parameters:
   ///   - resource: The resource to request. Its ``Resource/timeout``, like the transport's, is the

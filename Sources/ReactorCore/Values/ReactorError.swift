@@ -68,8 +68,8 @@ public import HTTPTypes
   /// call that would close the cycle fails at once, and the others continue. Let one of the steps
   /// return before it uses the other's resource.
   case deadlock(keys: [RecordKey])
-  /// The backend's transport returns only whole bodies: it is no ``StreamingTransport``. Nothing was
-  /// sent.
+  /// The backend's transport returns only whole bodies: it is no ``StreamingTransport``. Nothing
+  /// was sent.
   case streamingUnsupported
 }
 
@@ -172,7 +172,8 @@ extension ReactorError {
     case .noConnectivity, .timedOut, .network: true
     case .server(let response, _): [500, 502, 503, 504].contains(response.status.code)
     case .cancelled, .notCached, .invalidResource, .authentication, .parser, .persistence, .deadlock,
-      .streamingUnsupported: false
+      .streamingUnsupported:
+      false
     }
   }
 }

@@ -88,7 +88,7 @@ extension MockServer {
     ///
     /// ```swift
     /// let body = ScriptedBody()
-    /// server.answer("/events", with: .streaming(body, headers: [.contentType: "text/event-stream"]))
+    /// server.answer("/events", with: .streaming(body))
     /// ```
     ///
     /// After ``ScriptedBody/cutShort()``, the connection is closed without the last chunk. The

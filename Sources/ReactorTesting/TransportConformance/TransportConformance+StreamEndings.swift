@@ -153,7 +153,8 @@ extension TransportConformance.Check {
 
   private static func head(_ fields: [(String, String)]) -> Data { MockServer.Response.head(200, fields) }
 
-  /// Responses that begin with three bytes, delimited by a length, by the connection, and in chunks.
+  /// Responses that begin with three bytes: with a length, until the connection ends, and in
+  /// chunks.
   private static let bodies = [
     head([("Content-Length", "100")]) + Data("abc".utf8), head([]) + Data("abc".utf8),
     head([("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n".utf8),

@@ -9,8 +9,8 @@ import Synchronization
 /// One task of a `URLSession` whose body is read while it arrives.
 ///
 /// It has a session of its own, which it invalidates at its end. In a shared session on Linux, six
-/// streams would occupy all connections to a host. The task is never suspended: on Linux, `resume()`
-/// would send the request again and repeat the body.
+/// streams would occupy all connections to a host. The task is never suspended: on Linux,
+/// `resume()` would send the request again and repeat the body.
 final class URLSessionStream: URLSessionExchange {
   private struct State {
     var task: URLSessionTask?

@@ -77,8 +77,8 @@ public struct URLSessionTransport: StreamingTransport {
   /// whatever its status.
   ///
   /// Each stream has a connection of its own. If more than 1 MiB of the body waits to be read, it
-  /// ends with ``TransportError/tooManyUnread(limit:request:)``: `URLSession` cannot make the server
-  /// wait.
+  /// ends with ``TransportError/tooManyUnread(limit:request:)``: `URLSession` cannot make the
+  /// server wait.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> (HTTPResponse, ResponseBody) {
     var request = request
     if !request.headerFields.contains(.acceptEncoding) { request.headerFields[.acceptEncoding] = "identity" }

@@ -58,7 +58,8 @@ import Testing
 
   @Test func `another status than a success is thrown with the start of its body, and ends the exchange`() async {
     let long = Data(repeating: 65, count: 100_000)
-    transport.answer("/v1/notes", with: .response(.forbidden, body: Data("no".utf8)), .streaming(body, status: .notFound))
+    transport.answer(
+      "/v1/notes", with: .response(.forbidden, body: Data("no".utf8)), .streaming(body, status: .notFound))
     guard case .server(let response, let short)? = await error(of: { try await backend().stream(for: "notes") }) else {
       Issue.record("expected an error of the server")
       return
@@ -189,6 +190,14 @@ extension `A stream of a backend` {
     second.send("2")
     second.finish()
     #expect(try await whole(stream.body) == Data("2".utf8))
+    transport.answer("/v1/notes", with: .streaming(ScriptedBody()))
+    let replaced = Handler { request, body, next in
+      var (response, _) = try await next(request, body)
+      response.headerFields[.via] = "2"
+      return (response, Data("replaced".utf8))
+    }
+    #expect(try await whole(backend(replaced).stream(for: "notes").body) == Data("replaced".utf8))
+    try await transport.waitUntilIdle()
     let own = Handler { _, _, _ in (HTTPResponse(status: .ok), Data("own".utf8)) }
     #expect(try await whole(backend(own).stream(for: "notes").body) == Data("own".utf8))
   }
