@@ -63,6 +63,7 @@ let libraries: [Target] = [
   .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorLists", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorOutbox", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
+  .target(name: "ServerSentEvents", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorFlux", swiftSettings: settings),
   .target(
     name: "ReactorInspector",
@@ -75,6 +76,7 @@ let libraries: [Target] = [
     name: "ReactorTesting",
     dependencies: httpTypes + [
       "ReactorCore", "ReactorFleet", "ReactorLoopback", "ReactorOperators", "ReactorOutbox", "ReactorFlux",
+      "ServerSentEvents",
     ], swiftSettings: settings),
   .target(
     name: "ReactorSQLite", dependencies: sqlite + ["HTTPCaching", "ReactorCore", "ReactorOutbox"],
@@ -174,6 +176,9 @@ let tests: [Target] = [
     httpTypes + [
       "ReactorFleet", "HTTPCachingProxy", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport",
     ]),
+  tests(
+    of: "ServerSentEventsTests",
+    httpTypes + ["ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorTesting", "TestSupport"]),
   tests(of: "ReactorFluxTests", ["ReactorFlux"]),
   tests(
     of: "ReactorInspectorTests",
@@ -217,6 +222,7 @@ let package = Package(
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
     .library(name: "ReactorLists", targets: ["ReactorLists"]),
     .library(name: "ReactorOutbox", targets: ["ReactorOutbox"]),
+    .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
