@@ -30,7 +30,9 @@ extension EventStreamConformance {
     func difference(from parsed: Parsed) -> String? {
       let (found, expected) = (parsed.events.map { Event($0) }, expectedEvents)
       // Without an id, the row leaves it open.
-      let areEqual = found.elementsEqual(expected) { $0.data == $1.data && $0.type == $1.type && ($1.id ?? $0.id) == $0.id }
+      let areEqual = found.elementsEqual(expected) {
+        $0.data == $1.data && $0.type == $1.type && ($1.id ?? $0.id) == $0.id
+      }
       guard areEqual else { return "expected \(events), parsed \(parsed.events)" }
       guard let position = parsed.lastEventID else { return nil }
       if let expected = word("id"), Self.text(expected) != position {

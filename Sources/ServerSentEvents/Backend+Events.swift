@@ -4,7 +4,8 @@ extension Backend {
   /// Requests `resource` once, and returns the events of its response, until the response ends.
   ///
   /// ```swift
-  /// for try await event in backend.events(for: Resource("chat", method: .post, json: prompt)) {
+  /// let chat = try Resource("chat", method: .post, json: prompt)
+  /// for try await event in backend.events(for: chat) {
   ///   guard event.data != "[DONE]" else { break }
   ///   show(event.data)
   /// }

@@ -18,11 +18,13 @@ public import ReactorCore
 /// | --- | --- |
 /// | 2xx with `text/event-stream` | its events |
 /// | 204 | the sequence ends |
-/// | another type | an error; after an earlier success, a new attempt within 5 minutes, since a network that wants a sign-in answers like that |
+/// | another type | an error; after an earlier success, a new attempt within 5 minutes |
 /// | 401, after ``Backend/authentication`` has had its turn | an error |
 /// | 410 | a new attempt without the id; without one, an error |
 /// | 408, 425, 429, 5xx; no connection; the end of the stream | a new attempt |
 /// | any other status | an error |
+///
+/// A network that wants a sign-in answers with a page of another type.
 ///
 /// The wait is random, from zero to a ceiling that doubles with each failure (``RetryPolicy``). The
 /// stream's `retry` is the first ceiling. Ten seconds of life reset it. A server may also end each

@@ -18,7 +18,8 @@ package struct EventStreamConnection: Sendable {
     case life
   }
 
-  /// The parts of the stream, in order. It is for one reader. Its end, and the release of the iterator, end the exchange.
+  /// The parts of the stream, in order, for one reader. The end of the stream and the release of the
+  /// iterator end the exchange.
   ///
   /// - Throws: the limits of ``EventStreamParser``, behind the items before them, and
   ///   ``EventSourceError/request(_:)`` if the body ends early, with `cancelled` included.

@@ -49,7 +49,8 @@ extension ServerSentEvent {
       let next = bytes.index(after: index)
       if endsLine(byte) {
         lines.append(bytes[start..<index])
-        start = byte == .carriageReturn && next < bytes.endIndex && bytes[next] == .lineFeed ? bytes.index(after: next) : next
+        start =
+          byte == .carriageReturn && next < bytes.endIndex && bytes[next] == .lineFeed ? bytes.index(after: next) : next
         index = start
       } else {
         index = next

@@ -1,9 +1,8 @@
 /// An event of an event stream (WHATWG HTML §9.2, *Server-sent events*).
 ///
 /// ```swift
-/// for try await event in backend.events(for: Resource("chat", method: .post, json: prompt)) {
-///   guard event.data != "[DONE]" else { break }
-///   show(try JSONDecoder().decode(Token.self, from: Data(event.data.utf8)))
+/// for try await event in EventSource(backend, "prices") where event.type == "price" {
+///   show(try JSONDecoder().decode(Price.self, from: Data(event.data.utf8)))
 /// }
 /// ```
 public struct ServerSentEvent: Sendable, Hashable {

@@ -35,12 +35,15 @@ let package = Package(
         ], swiftSettings: settings)
     } + [
       .executableTarget(
+        name: "FuzzEvents",
+        dependencies: ["FuzzSupport", .product(name: "ServerSentEvents", package: "Reactor")], swiftSettings: settings),
+      .executableTarget(
         name: "FuzzReplies",
         dependencies: [
           "FuzzSupport",
           .product(name: "ReactorValkey", package: "Reactor"),
           .product(name: "NIOCore", package: "swift-nio"),
-        ], swiftSettings: settings)
+        ], swiftSettings: settings),
     ],
   swiftLanguageModes: [.v6]
 )

@@ -11,7 +11,8 @@ import Testing
 
   @Test(arguments: [
     ServerSentEvent(data: "a"), ServerSentEvent(data: ""), ServerSentEvent(data: " a "), ServerSentEvent(data: "\n"),
-    ServerSentEvent(data: "a\n\nb\n"), ServerSentEvent(type: "x: y", data: "é\0\u{2028}", id: " 7:ä ", retry: .seconds(3)),
+    ServerSentEvent(data: "a\n\nb\n"),
+    ServerSentEvent(type: "x: y", data: "é\0\u{2028}", id: " 7:ä ", retry: .seconds(3)),
     ServerSentEvent(type: " message", data: "data: a", retry: .zero), ServerSentEvent(data: "\u{FEFF}", id: "\u{FEFF}"),
   ])
   func `is parsed as itself`(event: ServerSentEvent) throws {
@@ -51,9 +52,11 @@ import Testing
     var generator = SeededGenerator(seed: .random(in: 0 ... .max))
     let letters = Array("ab: \r\n\0é\u{2028}\u{FEFF}".unicodeScalars)
     func text(_ generator: inout SeededGenerator) -> String {
-      String(String.UnicodeScalarView((0..<Int.random(in: 0...8, using: &generator)).compactMap { _ in
-        letters.randomElement(using: &generator)
-      }))
+      String(
+        String.UnicodeScalarView(
+          (0..<Int.random(in: 0...8, using: &generator)).compactMap { _ in
+            letters.randomElement(using: &generator)
+          }))
     }
     for _ in 0..<2_000 {
       let event = ServerSentEvent(type: text(&generator), data: text(&generator), id: text(&generator))

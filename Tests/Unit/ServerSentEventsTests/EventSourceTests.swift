@@ -114,7 +114,8 @@ import Testing
   @Test(
     .timeLimit(.minutes(1)),
     arguments: [
-      "text/event-stream;charset=latin1", "text/event-stream;", "Text/Event-Stream ; charset=utf-8", "text/event-stream",
+      "text/event-stream;charset=latin1", "text/event-stream;", "Text/Event-Stream ; charset=utf-8",
+      "text/event-stream",
     ])
   func `reads an event stream as UTF-8, whatever its parameters are`(type: String) async throws {
     let server = try EventServer(EventServer.Answer(type: type, pieces: ["data: ok…\n\n"], end: .held))
@@ -138,7 +139,8 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `asks with a new credential after a 401, and ends with the second`() async throws {
+  @Test(.timeLimit(.minutes(1))) func `asks with a new credential after a 401, and ends with the second`() async throws
+  {
     let server = try EventServer(
       .status(401), .events("data: a\n\n"), .status(401), .status(401), .events("data: never\n\n"))
     defer { server.stop() }

@@ -23,7 +23,8 @@ import Testing
       var events: [ServerSentEvent] = []
       for piece in pieces { try parser.feed(piece) { events.append($0) } }
       return .init(
-        events: events, lastEventID: parser.lastEventID, retry: parser.retry.map { $0 / .milliseconds(1) }.map { Int64($0) })
+        events: events, lastEventID: parser.lastEventID,
+        retry: parser.retry.map { $0 / .milliseconds(1) }.map { Int64($0) })
     }.run()
   }
 

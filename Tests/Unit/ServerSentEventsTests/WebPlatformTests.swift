@@ -19,7 +19,10 @@ import Testing
       "data:\0\ndata:  2\rData:1\ndata\0:2\ndata:1\r\0data:4\nda-ta:3\rdata_5\ndata:3\rdata:\r\n data:32\ndata:4\n\n",
       ["\0\n 2\n1\n3\n\n4"]
     ),
-    ("field-unknown", "data:test\n data\ndata\nfoobar:xxx\njustsometext\n:thisisacommentyay\ndata:test\n\n", ["test\n\ntest"]),
+    (
+      "field-unknown", "data:test\n data\ndata\nfoobar:xxx\njustsometext\n:thisisacommentyay\ndata:test\n\n",
+      ["test\n\ntest"]
+    ),
     ("leading-space", "data:\ttest\rdata: \ndata:test\n\n", ["\ttest\n\ntest"]),
     ("newlines", "data:test\r\ndata\ndata:test\r\n\r", ["test\n\ntest"]),
     ("null-character", "data:\0\n\n", ["\0"]),

@@ -66,6 +66,14 @@ import Testing
       "../../ReactorFluxTests/Documentation/FluxExamples.swift"
     ),
     (
+      "Sources/ServerSentEvents/ServerSentEvents.docc/ServerSentEvents.md",
+      "../../ServerSentEventsTests/Documentation/EventExamples.swift"
+    ),
+    (
+      "Sources/ServerSentEvents/ServerSentEvents.docc/StreamingAnswers.md",
+      "../../ServerSentEventsTests/Documentation/EventExamples.swift"
+    ),
+    (
       "Sources/ReactorLists/ReactorLists.docc/ReactorLists.md",
       "../../ReactorListsTests/Documentation/ListExamples.swift"
     ),
