@@ -8,14 +8,15 @@ public import Testing
 ///   EventStreamConformance { pieces in
 ///     var parser = MyParser()
 ///     let events = pieces.flatMap { parser.feed($0) }
-///     return .init(events: events.map { ServerSentEvent(type: $0.name, data: $0.text, id: $0.id) })
+///     return .init(
+///       events: events.map { ServerSentEvent(type: $0.name, data: $0.text, id: $0.id) })
 ///   }.run()
 /// }
 /// ```
 ///
-/// The suite gives each stream to the parser in one piece, cut in two at every byte, and byte by byte.
-/// The events must be the same. The rows are those of the page *The rules of event streams* of
-/// ServerSentEvents.
+/// The suite gives each stream to the parser in one piece, cut in two at every byte, and byte by
+/// byte. The events must be the same. The rows are those of the page *The rules of event streams*
+/// of ServerSentEvents.
 ///
 /// A violated rule is recorded as an issue with its name, at the caller's line. The other rules are
 /// still checked.

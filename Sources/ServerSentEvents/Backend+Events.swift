@@ -11,16 +11,17 @@ extension Backend {
   /// }
   /// ```
   ///
-  /// The request is sent with the first `next` of each iterator, and is not repeated: a response that
-  /// is cut off throws an error behind the events that have arrived. The server's own mark of an end,
-  /// such as `[DONE]`, is an event like any other. Leaving the loop, or cancelling its task, ends the
-  /// exchange; a cancelled task gets ``EventSourceError/request(_:)`` with `cancelled`.
+  /// The request is sent with the first `next` of each iterator, and is not repeated: a response
+  /// that is cut off throws an error behind the events that have arrived. The server's own mark of
+  /// an end, such as `[DONE]`, is an event like any other. Leaving the loop, or cancelling its
+  /// task, ends the exchange; a cancelled task gets ``EventSourceError/request(_:)`` with
+  /// `cancelled`.
   ///
   /// For a feed that continues after an interruption, use ``EventSource``.
   ///
   /// - Parameters:
-  ///   - resource: The resource to request, with `Accept: text/event-stream` unless it has the field.
-  ///     Its ``Resource/timeout`` ends with the head of the response.
+  ///   - resource: The resource to request, with `Accept: text/event-stream` unless it has the
+  ///     field. Its ``Resource/timeout`` ends with the head of the response.
   ///   - clock: The clock that measures the timeout.
   public func events(
     for resource: Resource, clock: any Clock<Duration> = ContinuousClock()

@@ -10,9 +10,9 @@ public import ReactorCore
 /// }
 /// ```
 ///
-/// Each iterator has a connection of its own, which begins with its first `next`. When the connection
-/// ends, the next one begins after a wait, and its request names the last id (`Last-Event-ID`), so a
-/// server that remembers events sends those that were missed.
+/// Each iterator connects with its first `next`. After the end of a connection, the iterator waits
+/// and connects again. The request names the last id (`Last-Event-ID`), so a server that remembers
+/// events sends the missed ones.
 ///
 /// | Response | Then |
 /// | --- | --- |
@@ -52,8 +52,8 @@ public struct EventSource: AsyncSequence, Sendable {
   /// - Parameters:
   ///   - backend: The server, with the middlewares of each request. Its transport must be a
   ///     ``StreamingTransport``.
-  ///   - resource: The resource to read. It is requested with `Accept: text/event-stream`, unless it
-  ///     has the field.
+  ///   - resource: The resource to read. It is requested with `Accept: text/event-stream`, unless
+  ///     it has the field.
   ///   - lastEventID: The id of the event to continue behind, as an earlier process has saved it.
   ///   - retry: The waits between connections.
   ///     ``RetryPolicy/attempts`` is the number of failures in a row, after which the last one is
@@ -72,7 +72,7 @@ public struct EventSource: AsyncSequence, Sendable {
     self.now = now
   }
 
-  /// Returns a reader with a connection of its own.
+  /// Returns a reader, which connects by itself.
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
   /// The reader of a source. Its release closes the connection.

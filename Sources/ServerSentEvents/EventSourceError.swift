@@ -2,8 +2,8 @@ public import ReactorCore
 
 /// The reason why an event stream ended with an error.
 ///
-/// Its `description` is a sentence for logs and developers. It shows no query, header field, data or
-/// id.
+/// Its `description` is a sentence for logs and developers. It shows no query, data or id, and of
+/// the header fields only the media type.
 @nonexhaustive public enum EventSourceError: Error, Sendable {
   /// A line of the stream is longer than `limit` bytes.
   case lineTooLong(limit: Int)
@@ -20,7 +20,7 @@ public import ReactorCore
 }
 
 extension EventSourceError: CustomStringConvertible {
-  /// What happened, and the remedy.
+  /// The failure and the remedy, in one line.
   public var description: String {
     switch self {
     case .lineTooLong(let limit):
@@ -30,7 +30,7 @@ extension EventSourceError: CustomStringConvertible {
     case .idTooLong(let limit): "the id of an event is longer than \(limit) bytes; send a shorter one"
     case .invalidField(let name): "the field \(name) of the event contains a line end or a null character; remove it"
     case .notAnEventStream(let type):
-      "the response is \(type ?? "of no stated type"), not text/event-stream; check the resource, and its Accept"
+      "the response is \(type.map { String($0.prefix(100)) } ?? "of no stated type"), not text/event-stream; check the resource, and its Accept"
     case .request(let error): error.description
     }
   }

@@ -18,8 +18,8 @@ package struct EventStreamConnection: Sendable {
     case life
   }
 
-  /// The parts of the stream, in order, for one reader. The end of the stream and the release of the
-  /// iterator end the exchange.
+  /// The parts of the stream, in order, for one reader. The end of the stream and the release of
+  /// the iterator end the exchange.
   ///
   /// - Throws: the limits of ``EventStreamParser``, behind the items before them, and
   ///   ``EventSourceError/request(_:)`` if the body ends early, with `cancelled` included.
@@ -96,9 +96,9 @@ extension Backend {
   /// Requests the event stream of `resource`, and returns at the head of the response. It is sent
   /// once, without retries.
   ///
-  /// The request has `Accept: text/event-stream` and `Cache-Control: no-cache` (WHATWG HTML §9.2.2),
-  /// unless the resource says otherwise, and `Last-Event-ID` if there is a position that a header
-  /// field can contain.
+  /// The request has `Accept: text/event-stream` and `Cache-Control: no-cache` (WHATWG HTML
+  /// §9.2.2), unless the resource says otherwise, and `Last-Event-ID` if there is a position that a
+  /// header field can contain.
   ///
   /// - Throws: ``EventSourceError/notAnEventStream(contentType:)``;
   ///   ``EventSourceError/request(_:)`` for a status that is not a success, with the status, and

@@ -37,7 +37,8 @@ struct EventStreamField {
     value = UnsafeBufferPointer(rebasing: line[start...])
   }
 
-  /// The value as a number of ASCII digits, at most a year of milliseconds; `nil` for anything else.
+  /// The value as a number of ASCII digits, at most a year of milliseconds; `nil` for anything
+  /// else.
   var number: Int64? {
     guard !value.isEmpty else { return nil }
     var number: Int64 = 0

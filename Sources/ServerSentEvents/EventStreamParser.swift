@@ -14,9 +14,9 @@
 ///
 /// A line is at most 1 MiB, the data of an event 4 MiB with its field names, an id 1 KiB.
 ///
-/// A stream belongs to one connection. For the next one, create a parser with the ``lastEventID`` of
-/// the last. By the text of the standard, a new stream begins with an empty id, and an event without
-/// one would reset the position. The browsers keep the id, and so does this parser.
+/// A stream belongs to one connection. For the next one, create a parser with the ``lastEventID``
+/// of the last. By the text of the standard, a new stream begins with an empty id, and an event
+/// without one would reset the position. The browsers keep the id, and so does this parser.
 public struct EventStreamParser: Sendable {
   /// The position in the stream: the id of the last block that ended, whether it was an event or
   /// only moved the position.
@@ -41,11 +41,12 @@ public struct EventStreamParser: Sendable {
     block.id = lastEventID
   }
 
-  /// Parses the next bytes of the stream, and calls `event` with each event that they end, in order.
+  /// Parses the next bytes of the stream, and calls `event` with each event that they end, in
+  /// order.
   ///
   /// - Throws: ``EventSourceError/lineTooLong(limit:)``, ``EventSourceError/eventTooLarge(limit:)``
-  ///   or ``EventSourceError/idTooLong(limit:)``, after the events before it. Then the stream cannot
-  ///   be continued, and each later call throws the same error.
+  ///   or ``EventSourceError/idTooLong(limit:)``, after the events before it. Then the stream
+  ///   cannot be continued, and each later call throws the same error.
   public mutating func feed(
     _ bytes: some Sequence<UInt8>, _ event: (ServerSentEvent) -> Void
   ) throws(EventSourceError) {
@@ -135,7 +136,8 @@ extension EventStreamParser {
     var line = line
     if isFirstLine {
       isFirstLine = false
-      // *UTF-8 decode* removes one byte order mark. It contains no line end, so the first line has it.
+      // *UTF-8 decode* removes one byte order mark. It contains no line end, so the first line has
+      // it.
       if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = UnsafeBufferPointer(rebasing: line.dropFirst(3)) }
     }
     if line.isEmpty { endBlock(body) } else { add(EventStreamField(line), size: line.count + 1) }

@@ -65,8 +65,8 @@ package struct Reconnection: Sendable {
     case .noContent: return .end
     case .ended(let error, let life):
       if let error, !Self.isOfNetwork(error) { return .fail(error) }
-      // A server that accepts and closes at once is asked ever less often. One that sends an event
-      // and closes is polled on purpose.
+      // A server that accepts and closes at once is asked ever less often. A server that sends an
+      // event and closes wants to be polled.
       let isAlive = life >= .seconds(10) || (error == nil && events > 0)
       failures = isAlive ? 0 : failures + 1
       return again(error ?? Self.ended, random)

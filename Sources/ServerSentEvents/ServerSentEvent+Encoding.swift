@@ -3,8 +3,8 @@ extension ServerSentEvent {
   /// and an empty line.
   ///
   /// Data with a carriage return, a line feed or both becomes several lines `data`, which a client
-  /// joins with line feeds. An empty ``id`` and the type `message` write no field, so a client keeps
-  /// its position.
+  /// joins with line feeds. An empty ``id`` and the type `message` write no field, so a client
+  /// keeps its position.
   ///
   /// - Throws: ``EventSourceError/invalidField(_:)`` if the type or the id contains a line end, or
   ///   the id a null character. A client could not read them back.

@@ -3,7 +3,7 @@ import ServerSentEvents
 import Testing
 
 @Suite("The conformance suite for event streams") struct EventStreamConformanceTests {
-  /// A parser with faults that many have: it needs a whole stream, knows line feeds only, and trims.
+  /// A parser with faults that many have: it needs a whole stream, and knows line feeds only.
   private static func faulty(_ pieces: [[UInt8]]) -> EventStreamConformance.Parsed {
     let blocks = String(decoding: pieces.joined(), as: UTF8.self).split(separator: "\n\n")
     return .init(

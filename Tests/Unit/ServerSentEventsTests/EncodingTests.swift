@@ -63,7 +63,8 @@ import Testing
       guard let bytes = try? event.encoded else { continue }
       var expected = event
       if event.type.isEmpty { expected.type = "message" }
-      // By scalars: a line end that is replaced may make a CRLF of its neighbours, which is one character.
+      // By scalars: a line end that is replaced may make a CRLF of its neighbours, which is one
+      // character.
       let scalars = Array(event.data.unicodeScalars)
       let isSecond = { $0 > 0 && scalars[$0] == "\n" && scalars[$0 - 1] == "\r" }
       let ends = scalars.indices.filter { !isSecond($0) }.map { scalars[$0] == "\r" ? "\n" : scalars[$0] }

@@ -40,7 +40,7 @@ final class EventServer: Sendable {
   /// The field `Last-Event-ID` of each request.
   var positions: [String?] { requests.map { $0["Last-Event-ID"] } }
 
-  /// Starts a server. The last answer is that of all later requests.
+  /// Starts a server. Later requests get the last answer.
   init(_ answers: Answer...) throws {
     self.answers = answers
     server = try LoopbackServer()

@@ -73,7 +73,7 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `begins at a saved position, and drops one that cannot be sent`() async throws {
+  @Test(.timeLimit(.minutes(1))) func `begins at a saved position, unless it cannot be sent`() async throws {
     let server = try EventServer(.events("data: a\n\n"))
     defer { server.stop() }
     for id in ["41", "a\nb", "a\0"] {

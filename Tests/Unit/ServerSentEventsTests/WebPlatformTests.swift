@@ -1,8 +1,9 @@
 import ServerSentEvents
 import Testing
 
-/// The streams of the web platform tests `eventsource/format-*`, each with the events that a browser
-/// dispatches. `message.py` of these tests ends the streams with two line feeds, unless said.
+/// The streams of the web platform tests `eventsource/format-*`, each with the events that a
+/// browser dispatches. `message.py` of these tests ends the streams with two line feeds, unless
+/// said.
 @Suite("The streams of the web platform tests") struct WebPlatformTests {
   static let streams: [(name: String, stream: String, data: [String])] = [
     ("bom", "\u{FEFF}data:1\n\n\u{FEFF}data:2\n\ndata:3\n\n", ["1", "3"]),

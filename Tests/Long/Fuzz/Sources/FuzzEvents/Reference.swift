@@ -1,7 +1,7 @@
 import ServerSentEvents
 
-/// A parser that has the whole stream, as WHATWG HTML §9.2.6 says it: it decodes, splits into lines,
-/// and goes through them. Scalars, since a CRLF is one character.
+/// A parser that has the whole stream, as WHATWG HTML §9.2.6 says it: it decodes, splits into
+/// lines, and goes through them. Scalars, since a CRLF is one character.
 enum Reference {
   private typealias Text = String.UnicodeScalarView.SubSequence
 
