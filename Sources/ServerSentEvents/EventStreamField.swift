@@ -17,24 +17,31 @@ struct EventStreamField {
 
   /// - Parameter line: A line that is not empty, without its end.
   init(_ line: UnsafeBufferPointer<UInt8>) {
-    // The longest known name has five bytes, so all of them fit into a number. The first bit tells
-    // names of different lengths apart.
-    var (packed, length) = (UInt64(1), 0)
-    while length < line.count, length < 6, line[length] != UInt8(ascii: ":") {
-      packed = packed << 8 | UInt64(line[length])
-      length += 1
-    }
-    name =
-      switch packed {
-      case 0x01_6461_7461: .data
-      case 0x0165_7665_6E74: .event
-      case 0x01_6964: .id
-      case 0x0172_6574_7279: .retry
+    let name: (Name, length: Int)? =
+      switch line[0] {
+      case UInt8(ascii: "d") where Self.begins(line, with: "data"): (.data, 4)
+      case UInt8(ascii: "i") where Self.begins(line, with: "id"): (.id, 2)
+      case UInt8(ascii: "e") where Self.begins(line, with: "event"): (.event, 5)
+      case UInt8(ascii: "r") where Self.begins(line, with: "retry"): (.retry, 5)
       default: nil
       }
-    var start = min(length + 1, line.count)
+    self.name = name?.0
+    var start = min((name?.length ?? line.count) + 1, line.count)
     if start < line.count, line[start] == UInt8(ascii: " ") { start += 1 }
     value = UnsafeBufferPointer(rebasing: line[start...])
+  }
+
+  /// Returns `true` if `name` is all of the line, or a colon follows.
+  private static func begins(_ line: UnsafeBufferPointer<UInt8>, with name: StaticString) -> Bool {
+    let length = name.utf8CodeUnitCount
+    guard let base = line.baseAddress, line.count >= length else { return false }
+    return (line.count == length || line[length] == UInt8(ascii: ":")) && memcmp(base, name.utf8Start, length) == 0
+  }
+
+  /// Returns `true` if the value is `text`.
+  func isEqual(to text: StaticString) -> Bool {
+    guard let base = value.baseAddress, value.count == text.utf8CodeUnitCount else { return false }
+    return memcmp(base, text.utf8Start, value.count) == 0
   }
 
   /// The value as a number of ASCII digits, at most a year of milliseconds; `nil` for anything
@@ -66,6 +73,7 @@ struct LineEnds {
 
   /// Returns the index of the first line end at or behind `start`; `nil` for none.
   mutating func next(from start: Int) -> Int? {
+    // Most blocks end with an empty line, which is found without a search.
     if lineFeed < start { lineFeed = Self.index(of: .lineFeed, in: bytes, from: start) }
     if carriageReturn < start { carriageReturn = Self.index(of: .carriageReturn, in: bytes, from: start) }
     let end = min(lineFeed, carriageReturn)
@@ -73,7 +81,8 @@ struct LineEnds {
   }
 
   private static func index(of byte: UInt8, in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-    guard start < bytes.count, let base = bytes.baseAddress,
+    guard start < bytes.count, bytes[start] != byte else { return start }
+    guard let base = bytes.baseAddress,
       let found = memchr(base + start, Int32(byte), bytes.count - start)
     else { return bytes.count }
     return UnsafeRawPointer(found) - UnsafeRawPointer(base)

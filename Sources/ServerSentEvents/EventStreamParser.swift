@@ -150,7 +150,7 @@ extension EventStreamParser {
       guard block.size <= Limit.event else { return failure = .eventTooLarge(limit: Limit.event) }
       block.data.append(contentsOf: field.value)
       block.data.append(.lineFeed)
-    case .event: block.type = String(decoding: field.value, as: UTF8.self)
+    case .event: block.type = field.isEqual(to: "message") ? "" : String(decoding: field.value, as: UTF8.self)
     case .id:
       guard !field.value.contains(0) else { return }
       guard field.value.count <= Limit.id else { return failure = .idTooLong(limit: Limit.id) }

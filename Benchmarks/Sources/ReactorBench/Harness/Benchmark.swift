@@ -36,6 +36,7 @@ let benchmarks: [any Benchmark.Type] = [
   Events.self,
   Decoding.self,
   Parsing.self,
+  EventStreams.self,
   FluxDispatch.self,
   Rivals.self,
 ]
