@@ -59,7 +59,7 @@ enum Reference {
 
   private static func field(_ line: Text) -> (name: String, value: String) {
     let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    var value = parts.count == 2 ? parts[1] : ""
+    var value = parts.count == 2 ? parts[1] : line.prefix(0)
     if value.first == " " { value.removeFirst() }
     return (String(parts[0]), String(value))
   }
