@@ -36,10 +36,7 @@ public struct EventStreamParser: Sendable {
   /// Creates a parser for one connection.
   ///
   /// - Parameter lastEventID: The position that the request of the connection named.
-  public init(lastEventID: String = "") {
-    self.lastEventID = lastEventID
-    block.id = lastEventID
-  }
+  public init(lastEventID: String = "") { self.lastEventID = lastEventID }
 
   /// Parses the next bytes of the stream, and calls `event` with each event that they end, in
   /// order.
@@ -71,9 +68,8 @@ extension EventStreamParser {
 
   /// The fields since the last empty line: the buffers of WHATWG HTML §9.2.6.
   private struct Block: Sendable {
-    /// The *last event ID buffer*, which outlives the block.
-    var id: String = ""
-    var hasID = false
+    /// The *last event ID buffer*; `nil` while the block has no id, which leaves the position.
+    var id: String?
     var type = ""
     /// Each line of data, with a line feed behind it.
     var data: [UInt8] = []
@@ -155,7 +151,6 @@ extension EventStreamParser {
       guard !field.value.contains(0) else { return }
       guard field.value.count <= Limit.id else { return failure = .idTooLong(limit: Limit.id) }
       block.id = String(decoding: field.value, as: UTF8.self)
-      block.hasID = true
     case .retry:
       guard let milliseconds = field.number else { return }
       block.retry = .milliseconds(milliseconds)
@@ -166,17 +161,17 @@ extension EventStreamParser {
 
   /// *Dispatches the event*, if there is data. The position moves in either case.
   private mutating func endBlock(_ body: (Item) -> Void) {
-    if block.hasID { lastEventID = block.id }
+    if let id = block.id { lastEventID = id }
     if block.size > 0 {
       let data = block.data.withUnsafeBufferPointer { String(decoding: $0.dropLast(), as: UTF8.self) }
       body(
         .event(
           ServerSentEvent(
             type: block.type.isEmpty ? "message" : block.type, data: data, id: lastEventID, retry: block.retry)))
-    } else if block.hasID {
+    } else if block.id != nil {
       body(.position(lastEventID))
     }
     block.data.removeAll(keepingCapacity: block.data.capacity <= 1 << 16)
-    (block.hasID, block.type, block.size, block.retry) = (false, "", 0, nil)
+    (block.id, block.type, block.size, block.retry) = (nil, "", 0, nil)
   }
 }
