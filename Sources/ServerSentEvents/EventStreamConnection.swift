@@ -1,3 +1,4 @@
+package import Foundation
 package import HTTPTypes
 package import ReactorCore
 
@@ -5,6 +6,8 @@ package import ReactorCore
 package struct EventStreamConnection: Sendable {
   /// The head. Its status is a success; 204 means that the server ends the stream for good.
   package let response: HTTPResponse
+  /// The URL that has answered: after redirects, the last one's.
+  package let url: URL
   package let items: Items
 
   /// A part of the stream that arrived.
@@ -117,7 +120,8 @@ extension Backend {
       throw .notAnEventStream(contentType: type)
     }
     return EventStreamConnection(
-      response: stream.response, items: EventStreamConnection.Items(body: stream.body, lastEventID: lastEventID))
+      response: stream.response, url: stream.url,
+      items: EventStreamConnection.Items(body: stream.body, lastEventID: lastEventID))
   }
 
   static func eventStream(of resource: Resource, lastEventID: String) -> Resource {
