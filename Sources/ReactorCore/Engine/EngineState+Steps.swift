@@ -188,6 +188,9 @@ extension EngineState {
     if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
       copy = copy.invalidated(at: date)
     }
+    if let head = loaded.head, head.localModel == nil, let date = layer.marks.date(of: entry.key, head, at: now) {
+      copy = copy.invalidated(at: date)
+    }
     if isOld { copy = copy.invalidated(at: now) }
     var isLoaded = true
     // Another variant does not answer the resource, however new it is.

@@ -30,6 +30,7 @@ extension EngineState {
     let subscriber = subscriber(reader, resource, policy, entry, now, polling: polling, since: time)
     entry.addSubscriber(subscriber)
     subscriberCount += 1
+    if subscriberCount == 1 { effects.append(.observe) }
     if polling != nil {
       entry.pollers += 1
       pollerCount += 1
@@ -58,6 +59,7 @@ extension EngineState {
     effects.append(.end(subscriber.reader))
     if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
     subscriberCount -= 1
+    if subscriberCount == 0 { effects.append(.observe) }
     if subscriber.polling != nil {
       entry.pollers -= 1
       pollerCount -= 1
@@ -256,7 +258,10 @@ extension EngineState {
   private func poll(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
-    let wait = min(interval, EngineState.longest) * min(factor, 1_000)
+    var wait = min(interval, EngineState.longest) * min(factor, 1_000)
+    if let limit = layer.pollingLimit.withLock(\.self), contains(entry, in: limit.set) {
+      wait = max(wait, min(limit.interval, EngineState.longest))
+    }
     var due = subscriber.since + wait
     if let attemptedAt = entry.attemptedAt, attemptedAt + wait > subscriber.since { due = attemptedAt + wait }
     return max(due, entry.pollableAt ?? .zero)

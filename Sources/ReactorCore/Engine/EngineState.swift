@@ -331,6 +331,8 @@ enum Effect: Sendable {
   case sweep(TaskHandle)
   case watchReachability(TaskHandle)
   case watchPower(TaskHandle)
+  /// The first stream was opened, or the last one ended.
+  case observe
   case wakeUp(TaskHandle, RecordKey, at: Duration)
   /// Shows newer values of entities in the keys that hold them.
   case showEntities(Set<RecordKey>, except: RecordKey)

@@ -217,7 +217,7 @@ extension ReactorEngine {
   /// - Returns: the error of the request; `nil` if the request succeeded.
   private func send(_ step: FlightStep, _ context: FetchContext<AnyModel>, lead: Double) async -> ReactorError? {
     do {
-      let snapshot = try await flow.network(step.resource, context).marked(by: layer.groupMarks, step.ticket)
+      let snapshot = try await flow.network(step.resource, context).marked(by: layer.marks, step.key, step.ticket)
       note(context.outage?.ended(with: nil), step.key)
       await finish(step, withEntities(snapshot, of: step.key), lead: lead)
       return nil

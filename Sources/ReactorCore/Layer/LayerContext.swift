@@ -33,7 +33,8 @@ package final class LayerContext: Sendable {
   /// The time that a flight waits for the parts to be ready. A part's store that is late says
   /// nothing of the records.
   let readiness: StoreBudget
-  let groupMarks = GroupMarks()
+  let marks = ChangeMarks()
+  let pollingLimit = Mutex<PollingLimit?>(nil)
   /// The time on the configuration's clock since the layer was created. Read it without a lock: the
   /// clock is user code.
   let elapsed: @Sendable () -> Duration
@@ -266,6 +267,10 @@ enum LayerChange: Sendable {
   /// on disk. Reactors of other types have copies that are out of date.
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
+  /// The server has changed these keys. Copies of smaller numbers are stale.
+  case marked(KeySet, Generation, Date)
+  /// The polling intervals may be others.
+  case pollingLimited
   /// A request of this number has not found the resource on the server, with this error.
   case gone(RecordKey, Generation, Resource, ReactorError)
   case drafted([DraftChange])
@@ -304,6 +309,13 @@ protocol LayerReactor: AnyObject, Sendable {
   /// Requests the observed keys that are stale, were fetched longer than `age` ago, or whose latest
   /// attempt failed.
   func refreshStreams(olderThan age: Duration)
+  /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
+  /// none since the latest request failed.
+  func outdatedStreams(in set: KeySet) -> [RecordKey]
+  /// Requests a key that is in this reactor's memory, and waits for the response.
+  func renew(_ key: RecordKey) async throws(ReactorError)
+  /// A Boolean value that indicates whether a stream is open.
+  var isObserved: Bool { get }
   /// Evicts every model that is neither observed nor waited for.
   func evictUnused()
   /// Adds the numbers of this reactor.

@@ -58,6 +58,13 @@ package protocol LayerPart: AnyObject, Sendable {
 
   /// Continues what waits for connectivity.
   func wentOnline()
+
+  /// Looks at ``LayerContext/isObserved``, which may have changed.
+  func observationChanged()
+}
+
+extension LayerPart {
+  package func observationChanged() {}
 }
 
 /// The share that a part has in a removal of everything.

@@ -19,12 +19,14 @@ public enum ResourceSet: Sendable, Hashable {
 }
 
 /// Resource sets in terms of keys and groups, which memory and persistence know.
-struct KeySet: Sendable {
+package struct KeySet: Sendable {
   private var keys: Set<RecordKey> = []
+  /// The URLs whose keys all are in the set, whatever their method and body.
+  package private(set) var urls: Set<String> = []
   /// The URLs of the paths of ``ResourceSet/under(_:)``.
-  private var paths: [String] = []
-  private(set) var groups: Set<String> = []
-  private var isAll = false
+  package private(set) var paths: [String] = []
+  package private(set) var groups: Set<String> = []
+  package private(set) var isAll = false
 
   /// Creates the set of what `sets` name. A resource or a path that cannot be requested names
   /// nothing, since nothing of it is stored.
@@ -39,24 +41,50 @@ struct KeySet: Sendable {
     }
   }
 
-  /// Creates the set of the groups that a response has made stale.
-  init(groups: Set<String>) { self.groups = groups }
+  /// Creates the set of the members of groups.
+  package init(groups: Set<String>) { self.groups = groups }
 
-  var isEmpty: Bool { keys.isEmpty && paths.isEmpty && groups.isEmpty && !isAll }
+  /// Creates the set of all keys of absolute URLs.
+  package init(urls: Set<String>) { self.urls = urls }
+
+  /// Creates the set of all keys at or below the paths of absolute URLs.
+  package init(paths: [String]) { self.paths = paths }
+
+  package static var everything: KeySet {
+    var set = KeySet(urls: [])
+    set.isAll = true
+    return set
+  }
+
+  package var isEmpty: Bool { keys.isEmpty && urls.isEmpty && paths.isEmpty && groups.isEmpty && !isAll }
+
+  package mutating func formUnion(_ other: KeySet) {
+    keys.formUnion(other.keys)
+    urls.formUnion(other.urls)
+    paths += other.paths.filter { !paths.contains($0) }
+    groups.formUnion(other.groups)
+    if other.isAll { isAll = true }
+  }
+
+  /// Replaces each key by its URL.
+  mutating func widenToURLs() {
+    urls.formUnion(keys.map(\.url))
+    keys = []
+  }
   /// The keys that the set names, known or not.
   var named: Set<RecordKey> { keys }
   /// A Boolean value that indicates whether the set can have keys that it does not name.
-  var isOpen: Bool { !paths.isEmpty || !groups.isEmpty || isAll }
+  var isOpen: Bool { !urls.isEmpty || !paths.isEmpty || !groups.isEmpty || isAll }
 
   /// Returns `true` if `key` is in the set by its URL.
   func contains(_ key: RecordKey) -> Bool {
-    isAll || keys.contains(key) || paths.contains { Self.isUnder($0, key.url) }
+    isAll || urls.contains(key.url) || keys.contains(key) || paths.contains { Self.isUnder($0, key.url) }
   }
 
   /// Returns `true` if a member of `groups` is in the set.
   func contains(groups: Set<String>) -> Bool { !groups.isEmpty && !self.groups.isDisjoint(with: groups) }
 
-  private static func isUnder(_ path: String, _ url: String) -> Bool {
+  static func isUnder(_ path: String, _ url: String) -> Bool {
     guard url.hasPrefix(path) else { return false }
     return path.hasSuffix("/") || url.utf8.count == path.utf8.count
       || "/?".contains(url.dropFirst(path.count).prefix(1))

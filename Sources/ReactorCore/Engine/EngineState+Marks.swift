@@ -1,0 +1,57 @@
+import Foundation
+
+/// What the server has changed, as another means than a response tells.
+extension EngineState {
+  /// Marks stale the copies of `set` that were requested before `number`. Flights go on, and
+  /// nothing is requested.
+  mutating func mark(_ set: KeySet, before number: Generation, at date: Date) {
+    let marked = memory.entries.values.filter { contains($0, in: set) }
+    for entry in marked.sortedUnspecialized(by: { $0.key.identity < $1.key.identity }) {
+      entry.invalidateVariants(at: date) { $0.generation < number }
+      if let copy = entry.copy, copy.origin != .local, copy.generation < number, copy.freshness.invalidatedAt == nil {
+        setCopy(copy.invalidated(at: date), of: entry)
+        append(entry.key, .invalidated)
+      }
+      publishChanges(of: entry)
+    }
+  }
+
+  func contains(_ entry: Entry, in set: KeySet) -> Bool {
+    set.contains(entry.key)
+      || !set.groups.isEmpty
+        && (set.contains(groups: entry.copy?.head?.groups ?? [])
+          || entry.use.aliases.contains { set.contains(groups: $0.groups) })
+  }
+
+  /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
+  /// none since the latest request failed.
+  func outdatedStreams(in set: KeySet) -> [RecordKey] {
+    memory.entries.values.filter { entry in
+      guard !entry.subscribers.isEmpty, !entry.isForgotten, contains(entry, in: set) else { return false }
+      return entry.subscribers.all.contains { subscriber in
+        guard subscriber.policy != .cacheOnly else { return false }
+        guard let copy = entry.copy(for: subscriber) else { return entry.error != nil && entry.flight == nil }
+        return copy.freshness.invalidatedAt != nil && copy.origin != .local
+      }
+    }.map(\.key)
+  }
+
+  /// Moves the next polls, since their intervals may be others.
+  mutating func pollingLimited() {
+    for entry in memory.entriesInOrder where entry.pollers > 0 {
+      entry.wakeupIsOutdated = true
+      setWakeup(entry)
+    }
+  }
+}
+
+extension ReactorEngine {
+  func outdatedStreams(in set: KeySet) -> [RecordKey] { state.withLock { $0.outdatedStreams(in: set) } }
+
+  var isObserved: Bool { state.withLock { $0.subscriberCount > 0 } }
+
+  func renew(_ key: RecordKey) async throws(ReactorError) {
+    guard let resource = state.withLock({ $0.memory.entries[key]?.use.aliases.last }) else { return }
+    _ = try await fetch(resource, .networkOnly)
+  }
+}

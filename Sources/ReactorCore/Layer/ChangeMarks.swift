@@ -1,0 +1,142 @@
+import Foundation
+import HTTPCaching
+import Synchronization
+
+/// The latest changes of a server that the layer has heard of. What was requested before a change is
+/// stale, whether it arrives later or lies on disk.
+///
+/// A mark neither ends nor restarts a request: its response is committed and shown, and is stale.
+final class ChangeMarks: Sendable {
+  private struct Mark {
+    var number: Generation
+    var date: Date
+  }
+
+  private struct State {
+    var groups: [String: Mark] = [:]
+    var urls: [String: Mark] = [:]
+    var paths: [String: Mark] = [:]
+    var all: Mark?
+
+    /// The marks that concern a key.
+    func marks(of key: RecordKey, _ groups: Set<String>) -> [Mark] {
+      var found = [all, urls[key.url]].compactMap(\.self) + groups.compactMap { self.groups[$0] }
+      for (path, mark) in paths where KeySet.isUnder(path, key.url) { found.append(mark) }
+      return found
+    }
+  }
+
+  private let state = Mutex(State())
+  /// The number of the latest mark; zero before the first.
+  private let latest = Atomic<Generation>(0)
+  /// The marks that are kept of each kind. What a forgotten mark concerned cannot be told any more,
+  /// so everything that is older counts as changed.
+  private static let (limit, pathLimit) = (4_096, 64)
+
+  func add(_ set: KeySet, as number: Generation, at date: Date) {
+    guard !set.isEmpty else { return }
+    let mark = Mark(number: number, date: date)
+    state.withLock { state in
+      for group in set.groups { state.groups[group] = mark }
+      for url in set.urls { state.urls[url] = mark }
+      for path in set.paths { state.paths[path] = mark }
+      if set.isAll { state = State(all: mark) }
+      var forgotten = Self.trim(&state.groups, to: Self.limit) + Self.trim(&state.urls, to: Self.limit)
+      forgotten += Self.trim(&state.paths, to: Self.pathLimit)
+      if let newest = forgotten.max(by: { $0.number < $1.number }), newest.number > state.all?.number ?? 0 {
+        state.all = newest
+      }
+    }
+    latest.store(number, ordering: .releasing)
+  }
+
+  /// Removes the older half of `marks` beyond the limit, and returns it.
+  private static func trim(_ marks: inout [String: Mark], to limit: Int) -> [Mark] {
+    guard marks.count > limit else { return [] }
+    let oldest = marks.sortedUnspecialized { $0.value.number < $1.value.number }.prefix(marks.count - limit / 2)
+    for (name, _) in oldest { marks[name] = nil }
+    return oldest.map(\.value)
+  }
+
+  /// Returns the date of the latest change of a key, or of one of `groups`, that came after
+  /// `number`.
+  func date(of key: RecordKey, _ groups: @autoclosure () -> Set<String>, after number: Generation) -> Date? {
+    guard latest.load(ordering: .acquiring) > number else { return nil }
+    let groups = groups()
+    return state.withLock { $0.marks(of: key, groups).filter { $0.number > number }.map(\.date).max() }
+  }
+
+  /// Returns the date of the latest change of a key whose record was requested before it. A record
+  /// whose request is in the future may be from before any change, since the clock was set back.
+  func date(of key: RecordKey, _ head: Record.Head, at now: Date) -> Date? {
+    guard latest.load(ordering: .acquiring) > 0 else { return nil }
+    let groups = head.groups
+    guard let date = state.withLock({ $0.marks(of: key, groups).map(\.date).max() }) else { return nil }
+    return head.requestedAt <= date || head.requestedAt > now ? date : nil
+  }
+}
+
+extension Snapshot {
+  /// Returns the snapshot, stale if the server has changed what it shows after its request.
+  func marked(by marks: ChangeMarks, _ key: RecordKey, _ ticket: Generations.Ticket) -> Snapshot {
+    guard let head, let date = marks.date(of: key, head.groups, after: ticket.sentNumber) else { return self }
+    var snapshot = self
+    snapshot.head?.invalidatedAt = date
+    snapshot.record?.head.invalidatedAt = date
+    return snapshot
+  }
+}
+
+extension LayerContext {
+  /// Marks stale what `set` has and was requested before now, in memory, on disk and on its way.
+  ///
+  /// Unlike an invalidation, a mark ends no request and starts none, so that a key that changes
+  /// faster than it loads is shown all the same. Local values and drafts stay as they are. Records
+  /// on disk are compared with the marks when they are loaded; nothing is written.
+  package func mark(_ set: KeySet) {
+    guard !set.isEmpty else { return }
+    let (number, date) = (generations.next(), configuration.now())
+    // First: a response that arrives meanwhile finds it.
+    marks.add(set, as: number, at: date)
+    announce(.marked(set, number, date))
+  }
+
+  /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
+  /// none since the latest request failed.
+  package func outdatedStreams(in set: KeySet) -> [RecordKey] {
+    Set(livingMembers.flatMap { $0.outdatedStreams(in: set) }).inOrder
+  }
+
+  /// Requests a key for its streams, and waits for the response. A request under way is joined.
+  ///
+  /// - Throws: The error of the request.
+  package func renew(_ key: RecordKey) async throws(ReactorError) {
+    // A value that one reactor has fetched is loaded from disk by the others, or asked for again.
+    for member in livingMembers where !member.outdatedStreams(in: KeySet(urls: [key.url])).isEmpty {
+      try await member.renew(key)
+    }
+  }
+
+  /// A Boolean value that indicates whether a stream or an observer of the layer is open.
+  package var isObserved: Bool { livingMembers.contains { $0.isObserved } }
+
+  /// Creates the set of what `sets` name, by URL: a change of a resource concerns all its variants.
+  package func set(of sets: [ResourceSet]) -> KeySet {
+    var set = KeySet(sets) { resource throws(ReactorError) in try key(resource) }
+    set.widenToURLs()
+    return set
+  }
+
+  /// Polls the keys of `set` no more often than once in an interval, while changes are told by other
+  /// means. With `nil`, each stream polls at its own interval.
+  package func limitPolling(_ limit: (set: KeySet, interval: Duration)?) {
+    pollingLimit.withLock { $0 = limit.map { PollingLimit(set: $0.set, interval: $0.interval) } }
+    announce(.pollingLimited)
+  }
+}
+
+/// The shortest polling interval of the keys of a set.
+struct PollingLimit: Sendable {
+  var set: KeySet
+  var interval: Duration
+}

@@ -1,0 +1,58 @@
+import Foundation
+public import ReactorCore
+public import ServerSentEvents
+
+/// What an event of a server says about the layer's resources.
+@nonexhaustive public enum LiveEffect: Sendable {
+  /// These resources have changed. What is cached of them is stale, and what is observed is
+  /// requested again.
+  case stale(ResourceSet)
+  /// Changes may have been missed. Everything that the stream covers is stale.
+  case gap
+}
+
+/// The meaning of a stream's events.
+///
+/// ```swift
+/// let mapping = LiveMapping { event in
+///   guard event.type == "order" else { return [] }
+///   return [.stale(.under("orders/\(event.data)"))]
+/// }
+/// let layer = ModelLayer(backend: backend, extensions: [.live("notifications", mapping: mapping)])
+/// ```
+public struct LiveMapping: Sendable {
+  /// The format of <doc:ChangeFormat>, with positions, gaps and heartbeats. It is what
+  /// ReactorChangeFeed sends.
+  public static var changes: LiveMapping { LiveMapping(reading: nil, resumes: true, covers: [.all], heartbeat: nil) }
+
+  /// Reads an event of another format; `nil` for ``changes``.
+  let reading: (@Sendable (ServerSentEvent) throws -> [LiveEffect]?)?
+  let resumes: Bool
+  let covers: [ResourceSet]
+  let heartbeat: Duration?
+
+  /// Creates the meaning of another server's events.
+  ///
+  /// - Parameters:
+  ///   - resumes: `true` if the server repeats, after a reconnection, everything behind the request's
+  ///     `Last-Event-ID`. By default, each reconnection counts as a gap.
+  ///   - covers: The resources whose changes the stream tells. They poll rarely while it is open, and
+  ///     a gap concerns them.
+  ///   - heartbeat: The interval at which the server sends at least a comment. If nothing arrives for
+  ///     two and a half of them, the stream is opened anew. By default, there is no limit.
+  ///   - effects: Returns what an event says: an empty array for nothing, `nil` if it is not
+  ///     understood. The latter, and an error, count as a gap. It may be called from any isolation.
+  public init(
+    resumes: Bool = false, covers: [ResourceSet] = [.all], heartbeat: Duration? = nil,
+    _ effects: @escaping @Sendable (ServerSentEvent) throws -> [LiveEffect]?
+  ) {
+    self.init(reading: effects, resumes: resumes, covers: covers, heartbeat: heartbeat)
+  }
+
+  private init(
+    reading: (@Sendable (ServerSentEvent) throws -> [LiveEffect]?)?, resumes: Bool, covers: [ResourceSet],
+    heartbeat: Duration?
+  ) {
+    (self.reading, self.resumes, self.covers, self.heartbeat) = (reading, resumes, covers, heartbeat)
+  }
+}

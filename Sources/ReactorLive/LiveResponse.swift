@@ -1,0 +1,38 @@
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorCore
+
+/// The response to the request for a stream, whose body has yet to arrive.
+struct LiveResponse: Sendable {
+  var status: Int
+  var contentType: String?
+  var body: ResponseBody
+
+  /// A Boolean value that indicates whether the media type is `text/event-stream`, whatever its
+  /// parameters.
+  var isEventStream: Bool {
+    let type = contentType?.split(separator: ";", maxSplits: 1).first
+    return type?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
+  }
+}
+
+extension LayerContext {
+  /// Returns a function that reads a reference of an event: the URL of its keys, or `nil` if it is
+  /// outside of the layer's API.
+  ///
+  /// - Parameter base: the URL of the stream, to which references are relative.
+  func urlReader(relativeTo base: String) -> @Sendable (String) -> String? {
+    let root = backend?.baseURL.absoluteString ?? base
+    let (stream, api) = (URL(string: base), URL(string: root))
+    return { [weak self] reference in
+      guard let self, let url = URL(string: reference, relativeTo: stream)?.absoluteURL,
+        url.scheme == api?.scheme, url.host == api?.host, url.port == api?.port
+      else { return nil }
+      let path = api?.path ?? ""
+      guard path.isEmpty || path == "/" || url.path == path || url.path.hasPrefix(path.hasSuffix("/") ? path : path + "/")
+      else { return nil }
+      return key(ofURL: url.absoluteString).url
+    }
+  }
+}

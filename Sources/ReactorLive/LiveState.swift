@@ -1,0 +1,349 @@
+import ReactorCore
+
+/// The state of a stream of changes. It decides when to connect, what an event makes stale, and what
+/// counts as missed. It calls no other code: its methods return actions, which the shell performs.
+struct LiveState: Sendable {
+  enum Action: Sendable {
+    case connect(UInt64, lastEventID: String)
+    case disconnect
+    case mark(KeySet, spread: Duration)
+    /// Everything that the stream covers may have changed.
+    case markCovered(spread: Duration)
+  }
+
+  private enum Phase {
+    case idle
+    case connecting
+    case open(Connection)
+    case waiting(until: Duration, ReactorError?)
+    case off(LiveStatus.Reason)
+  }
+
+  /// An open stream.
+  private struct Connection {
+    let openedAt: Duration
+    var heardAt: Duration
+    var heartbeat: Duration?
+    /// The server has sent `hello`, or sends none.
+    var isGreeted: Bool
+    /// The position at which everything missed was repeated; `nil` once it was.
+    var replaysUntil: LivePosition?
+    var hasEvents = false
+    var isLeaving = false
+  }
+
+  private let opens: LiveConfiguration.Opening
+  private let grace: Duration
+  /// `true` for the format of changes.
+  private let isGreeting: Bool
+  private let resumes: Bool
+  private let heartbeat: Duration?
+  private let random: SplitMix64
+
+  private var phase = Phase.idle
+  /// The number of the latest connection. What an earlier one reports is dropped.
+  private(set) var connection: UInt64 = 0
+  private(set) var lastEventID = ""
+  private var position: LivePosition? { isGreeting ? LivePosition(lastEventID) : nil }
+  private var isObserved = false
+  private var isReachable = true
+  private var isClearing = false
+  private var lingersUntil: Duration?
+  private var failures = 0
+  private var retry: Duration = .seconds(2)
+  private var wasLive = false
+  /// The time until which an interruption leaves the polling intervals as they are.
+  private var graceUntil: Duration?
+
+  /// The time in which a server sends `hello`.
+  static let greeting: Duration = .seconds(10)
+  /// The time after which a stream counts as good, so that the next failure is a first one.
+  static let steady: Duration = .seconds(10)
+  /// The longest wait before a reconnection, and before one after responses that are no streams.
+  static let (longestWait, longestForeignWait): (Duration, Duration) = (.seconds(60), .seconds(300))
+  /// The time within which clients ask again after a gap that the server has caused.
+  static let gapSpread: Duration = .seconds(2)
+
+  init(_ configuration: LiveConfiguration, _ mapping: LiveMapping, random: SplitMix64) {
+    (opens, grace) = (configuration.opens, configuration.offlineGrace)
+    (isGreeting, resumes, heartbeat) = (mapping.reading == nil, mapping.resumes, mapping.heartbeat)
+    self.random = random
+  }
+
+  var status: LiveStatus {
+    switch phase {
+    case .idle: .off(.notObserved)
+    case .connecting: .catchingUp
+    case .open(let connection): connection.isGreeted && connection.replaysUntil == nil ? .live : .catchingUp
+    case .waiting(_, let error): .interrupted(error)
+    case .off(let reason): .off(reason)
+    }
+  }
+
+  /// A Boolean value that indicates whether covered streams poll rarely.
+  var limitsPolling: Bool { status.isLive || graceUntil != nil }
+
+  /// The time at which ``time(_:)`` is due next; `nil` for never.
+  var deadline: Duration? {
+    var times = [lingersUntil, graceUntil]
+    switch phase {
+    case .waiting(let time, _): if isReachable { times.append(time) }
+    case .open(let open):
+      if !open.isGreeted { times.append(open.openedAt + Self.greeting) }
+      if let heartbeat = open.heartbeat { times.append(open.heardAt + heartbeat * 2.5) }
+    case .idle, .connecting, .off: break
+    }
+    return times.compactMap(\.self).min()
+  }
+}
+
+extension LiveState {
+  /// Opens the stream for the first observer, and lets it linger after the last.
+  mutating func observed(_ isObserved: Bool, at time: Duration) -> [Action] {
+    self.isObserved = isObserved
+    guard !isObserved else {
+      lingersUntil = nil
+      if case .idle = phase { return connect() }
+      return []
+    }
+    guard case .whileObserved(let linger) = opens, lingersUntil == nil else { return [] }
+    if case .idle = phase { return [] }
+    lingersUntil = time + linger
+    return self.time(time)
+  }
+
+  /// Lets the time pass.
+  mutating func time(_ time: Duration) -> [Action] {
+    if let until = graceUntil, time >= until { graceUntil = nil }
+    if let until = lingersUntil, time >= until { return close() }
+    switch phase {
+    case .waiting(let until, _) where time >= until && isReachable: return connect()
+    case .open(let open):
+      let isSilent = open.heartbeat.map { time >= open.heardAt + $0 * 2.5 } ?? false
+      let isMute = !open.isGreeted && time >= open.openedAt + Self.greeting
+      guard isSilent || isMute else { return [] }
+      return [.disconnect] + interrupt(.timedOut, at: time)
+    default: return []
+    }
+  }
+
+  mutating func reachable(_ isReachable: Bool, at time: Duration) -> [Action] {
+    let returned = isReachable && !self.isReachable
+    self.isReachable = isReachable
+    guard returned else { return [] }
+    switch phase {
+    case .waiting, .off(.notAnEventStream):
+      failures = 0
+      return connect()
+    default: return []
+    }
+  }
+
+  /// Opens the stream now, whatever has ended it. An open one is replaced: it may be dead.
+  mutating func reconnect() -> [Action] {
+    guard !isClearing, isObserved || lingersUntil != nil || opens == .always else { return [] }
+    failures = 0
+    return [.disconnect] + connect()
+  }
+
+  mutating func signedIn() -> [Action] {
+    if case .off(.authentication) = phase { return reconnect() }
+    return []
+  }
+
+  /// Ends the stream and forgets its position, since everything is being removed.
+  mutating func clear() -> [Action] {
+    isClearing = true
+    lastEventID = ""
+    return close()
+  }
+
+  mutating func cleared() -> [Action] {
+    isClearing = false
+    guard isObserved, case .idle = phase else { return [] }
+    return connect()
+  }
+
+  private mutating func connect() -> [Action] {
+    guard !isClearing else { return [] }
+    connection += 1
+    phase = .connecting
+    return [.connect(connection, lastEventID: lastEventID)]
+  }
+
+  private mutating func close() -> [Action] {
+    (lingersUntil, graceUntil, failures) = (nil, nil, 0)
+    connection += 1
+    phase = .idle
+    return [.disconnect]
+  }
+}
+
+extension LiveState {
+  /// The head of a response.
+  enum Head: Sendable {
+    case stream
+    case ended
+    case other(contentType: String?)
+  }
+
+  mutating func opened(_ number: UInt64, _ head: Head, at time: Duration) -> [Action] {
+    guard number == connection, case .connecting = phase else { return [] }
+    switch head {
+    case .ended: return turnOff(.ended)
+    case .other(let type):
+      guard wasLive else { return turnOff(.notAnEventStream(type)) }
+      // The page of a network that wants a sign-in.
+      return [.disconnect] + interrupt(nil, longest: Self.longestForeignWait, at: time)
+    case .stream: break
+    }
+    let isFirst = lastEventID.isEmpty
+    phase = .open(Connection(openedAt: time, heardAt: time, heartbeat: heartbeat, isGreeted: !isGreeting))
+    guard !isGreeting else { return [] }
+    becameLive()
+    return isFirst || !resumes ? [.markCovered(spread: isFirst ? .zero : Self.gapSpread)] : []
+  }
+
+  /// A sign of life, with the position that the stream has reached.
+  mutating func heard(_ number: UInt64, position id: String, at time: Duration) {
+    guard number == connection, case .open(var open) = phase else { return }
+    open.heardAt = time
+    if isGreeting {
+      guard open.isGreeted, let new = LivePosition(id), isBehind(new) else { return phase = .open(open) }
+    }
+    lastEventID = id
+    if let end = open.replaysUntil, let position, position.space != end.space || position.number >= end.number {
+      open.replaysUntil = nil
+      becameLive()
+    }
+    phase = .open(open)
+  }
+
+  mutating func received(_ number: UInt64, _ signal: LiveSignal, id: String, at time: Duration) -> [Action] {
+    guard number == connection, case .open(var open) = phase else { return [] }
+    (open.heardAt, open.hasEvents) = (time, true)
+    var actions: [Action] = []
+    switch signal {
+    case .hello(let hello): actions = greeted(hello, &open)
+    case .changed(let set, let spread):
+      guard !isGreeting || isNew(id) else { break }
+      // Another history: nobody has told what happened before.
+      if let position, let new = LivePosition(id), new.space != position.space {
+        actions = [.markCovered(spread: Self.gapSpread)]
+      } else if !set.isEmpty {
+        actions = [.mark(set, spread: spread)]
+      }
+    case .gap: actions = [.markCovered(spread: Self.gapSpread)]
+    case .leaving: open.isLeaving = true
+    case .nothing: break
+    }
+    phase = .open(open)
+    // After its effects: a position whose effects were lost would be a lost change.
+    heard(number, position: id, at: time)
+    if status.isLive { becameLive() }
+    return actions
+  }
+
+  private mutating func greeted(_ hello: LiveHello, _ open: inout Connection) -> [Action] {
+    let isFirst = lastEventID.isEmpty
+    open.isGreeted = true
+    open.heartbeat = hello.heartbeat ?? heartbeat
+    if hello.isResumed, let position, let head = hello.head, head.space == position.space {
+      if position.number < head.number { open.replaysUntil = head }
+      return []
+    }
+    // The server has taken the client's place in its history before `hello`, so that a request
+    // that is sent from now on sees every change that the stream will not tell.
+    lastEventID = hello.head?.id ?? ""
+    return [.markCovered(spread: isFirst ? .zero : Self.gapSpread)]
+  }
+
+  /// Returns `true` for an event that was not applied yet.
+  private func isNew(_ id: String) -> Bool {
+    guard let new = LivePosition(id) else { return true }
+    return isBehind(new)
+  }
+
+  private func isBehind(_ new: LivePosition) -> Bool {
+    guard let position else { return true }
+    return new.space != position.space || new.number > position.number
+  }
+
+  private mutating func becameLive() {
+    (wasLive, graceUntil) = (true, nil)
+  }
+}
+
+extension LiveState {
+  /// The server's wish for the wait before a reconnection.
+  mutating func asksToWait(_ number: UInt64, _ retry: Duration) {
+    guard number == connection else { return }
+    self.retry = min(max(retry, .milliseconds(100)), .seconds(600))
+  }
+
+  /// The stream has ended, or could not be opened.
+  ///
+  /// - Parameters:
+  ///   - status: the status of a response that is not a success; `nil` otherwise.
+  ///   - pause: the wait that the server asks for in `Retry-After`.
+  mutating func ended(
+    _ number: UInt64, _ error: ReactorError?, status: Int? = nil, pause: Duration? = nil, at time: Duration
+  ) -> [Action] {
+    guard number == connection else { return [] }
+    if case .open(let open) = phase {
+      if time - open.openedAt >= Self.steady { failures = 0 }
+      // A response that ends after its first events is a long poll.
+      if open.isLeaving || (error == nil && open.hasEvents) { return rest(at: time) }
+    }
+    switch (status, error) {
+    case (401?, _), (_, .authentication?): return turnOff(.authentication)
+    case (410?, _): lastEventID = ""
+    case (408?, _), (425?, _), (429?, _): break
+    case (let status?, let error?) where status < 500: return turnOff(.refused(error))
+    case (_, .invalidResource?), (_, .streamingUnsupported?): return error.map { turnOff(.unavailable($0)) } ?? []
+    default: break
+    }
+    return interrupt(error, pause: pause, at: time)
+  }
+
+  /// Reconnects soon, after a stream that was good.
+  private mutating func rest(at time: Duration) -> [Action] {
+    failures = 0
+    beginGrace(at: time)
+    phase = .waiting(until: time + retry * random.share(), nil)
+    connection += 1
+    return []
+  }
+
+  private mutating func interrupt(
+    _ error: ReactorError?, pause: Duration? = nil, longest: Duration = LiveState.longestWait, at time: Duration
+  ) -> [Action] {
+    beginGrace(at: time)
+    // Full jitter below a ceiling that doubles.
+    let ceiling = min(retry * Double(1 << min(failures, 12)), max(longest, retry))
+    failures += 1
+    let wait = max(pause.map { min($0, .seconds(3_600)) } ?? .zero, ceiling * random.share())
+    phase = .waiting(until: time + wait, error)
+    connection += 1
+    return []
+  }
+
+  private mutating func turnOff(_ reason: LiveStatus.Reason) -> [Action] {
+    graceUntil = nil
+    phase = .off(reason)
+    connection += 1
+    return [.disconnect]
+  }
+
+  private mutating func beginGrace(at time: Duration) {
+    if status.isLive { graceUntil = time + grace }
+  }
+}
+
+extension SplitMix64 {
+  /// A number in 0...1.
+  func share() -> Double {
+    var generator = self
+    return .random(in: 0...1, using: &generator)
+  }
+}

@@ -1,0 +1,385 @@
+import Foundation
+import HTTPCaching
+public import ReactorCore
+import ServerSentEvents
+import Synchronization
+
+/// The stream of changes of a layer: what changes on the server is on screen a moment later.
+///
+/// ```
+/// server ── events ─▶ EventStreamParser ─▶ LiveMapping ─▶ LiveState ─▶ marks in the layer
+///                                                          │            observed keys ─▶ RefetchQueue
+///                                                          └ when to connect, what was missed
+/// ```
+///
+/// An event marks what it names as stale. What is observed of it is requested again: at once, each
+/// key once however many events name it, and no more than ``LiveConfiguration/concurrency`` at a
+/// time. A request under way goes on, so that a value that changes all the time is shown all the
+/// time. What is not observed causes no request.
+///
+/// When changes may have been missed, everything that the stream covers is stale. A stream is a hint:
+/// the freshness that responses state stays in force, and polling goes on at a long interval.
+///
+/// Get it from ``ReactorCore/ModelLayer/live``. Its methods may be called from any isolation.
+public final class LiveUpdates: Sendable {
+  /// Requests the stream behind a position.
+  typealias Opening = @Sendable (_ lastEventID: String) async throws(ReactorError) -> LiveResponse
+
+  let mapping: LiveMapping
+  private let configuration: LiveConfiguration
+  private let link: Link
+  private let open: Opening
+  /// The time on the configuration's clock since the updates were created.
+  private let elapsed: @Sendable () -> Duration
+  private let sleep: @Sendable (_ until: Duration) async throws -> Void
+  private let random: SplitMix64
+  private let executor: (any TaskExecutor)?
+  private let reader: ChangeReader
+  private let state: Mutex<State>
+
+  private struct Link: Sendable {
+    weak var layer: LayerContext?
+  }
+
+  private struct State {
+    var live: LiveState
+    var queue: RefetchQueue
+    var connection: TaskHandle?
+    /// The task that waits for the next deadline, and the deadline.
+    var timer: (task: TaskHandle, at: Duration)?
+    var watcher: TaskHandle?
+    /// Gaps and events whose keys are requested later than they are marked.
+    var spread: [(set: KeySet, at: Duration)] = []
+    var isPollingLimited = false
+    var readers: [UInt64: AsyncStream<LiveStatus>.Continuation] = [:]
+    var lastReader: UInt64 = 0
+
+    var deadline: Duration? {
+      ([live.deadline, queue.deadline] + spread.map(\.at)).compactMap(\.self).min()
+    }
+  }
+
+  init(
+    _ layer: LayerContext, mapping: LiveMapping, configuration: LiveConfiguration, base: String,
+    open: @escaping Opening
+  ) {
+    (self.mapping, self.configuration, self.open) = (mapping, configuration, open)
+    link = Link(layer: layer)
+    (elapsed, sleep) = layer.configuration.clock.timeline()
+    executor = layer.configuration.taskExecutor
+    random = SplitMix64(seed: configuration.seed ?? .random(in: 0 ... .max))
+    reader = ChangeReader(url: layer.urlReader(relativeTo: base))
+    state = Mutex(
+      State(
+        live: LiveState(configuration, mapping, random: random),
+        queue: RefetchQueue(concurrency: configuration.concurrency, interval: configuration.interval)))
+    if let signIn = layer.backend?.authentication as? any SignInObservable {
+      signIn.observeSignIn { [weak self] in self?.update { state, _ in state.signedIn() } }
+    }
+  }
+
+  deinit {
+    let (tasks, readers) = state.withLock { state in
+      ([state.connection, state.timer?.task, state.watcher].compactMap(\.self), Array(state.readers.values))
+    }
+    for task in tasks { task.cancel() }
+    for reader in readers { reader.finish() }
+  }
+
+  var layer: LayerContext? { link.layer }
+}
+
+extension LiveUpdates {
+  /// Whether changes arrive now.
+  public var status: LiveStatus { state.withLock(\.live.status) }
+
+  /// The status, and again after each change. A slow reader skips intermediate ones, but never the
+  /// last. The sequence ends with the layer, and when its reader is cancelled.
+  ///
+  /// ```swift
+  /// for await status in layer.live.statuses { banner.isHidden = status.isLive }
+  /// ```
+  public var statuses: some AsyncSequence<LiveStatus, Never> & Sendable {
+    let (stream, continuation) = AsyncStream.makeStream(of: LiveStatus.self, bufferingPolicy: .bufferingNewest(1))
+    let id = state.withLock { state in
+      state.lastReader += 1
+      state.readers[state.lastReader] = continuation
+      continuation.yield(state.live.status)
+      return state.lastReader
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.readers.removeValue(forKey: id) }
+    }
+    return stream
+  }
+
+  /// Opens the stream now, without a wait. An open one is replaced.
+  ///
+  /// ```swift
+  /// .refreshable { layer.live.reconnect() }
+  /// ```
+  ///
+  /// Call it where the program knows better than the stream: after a push notification, or when the
+  /// app returns from the background, where the old connection may be dead without an error.
+  /// Nothing happens while nothing is observed.
+  public func reconnect() { update { state, _ in state.reconnect() } }
+}
+
+extension LiveUpdates: LayerPart {
+  package var isReady: Bool { true }
+  package func ready() async {}
+
+  package func willRemoveAll() -> PartRemoval {
+    update { state, _ in state.clear() }
+    state.withLock { state in
+      state.queue.removeAll()
+      state.spread = []
+    }
+    return PartRemoval({}, end: { [weak self] in self?.update { state, _ in state.cleared() } })
+  }
+
+  package func wentOnline() { update { state, time in state.reachable(true, at: time) } }
+
+  package func observationChanged() {
+    guard let layer else { return }
+    let isObserved = layer.isObserved
+    if isObserved { watchReachability(layer) }
+    update { state, time in state.observed(isObserved, at: time) }
+  }
+}
+
+extension LiveUpdates {
+  /// Changes the state under its lock, and performs the actions without it.
+  private func update(_ change: (inout LiveState, Duration) -> [LiveState.Action]) {
+    let time = elapsed()
+    let actions = state.withLock { state in
+      let actions = change(&state.live, time)
+      let status = state.live.status
+      for reader in state.readers.values { reader.yield(status) }
+      return actions
+    }
+    for action in actions { perform(action, at: time) }
+    settle()
+  }
+
+  private func perform(_ action: LiveState.Action, at time: Duration) {
+    switch action {
+    case .connect(let number, let id): connect(number, id)
+    case .disconnect: state.withLock { $0.connection.take() }?.cancel()
+    case .mark(let set, let spread): mark(set, spread, at: time)
+    case .markCovered(let spread):
+      guard let layer else { return }
+      mark(layer.set(of: mapping.covers), spread, at: time)
+    }
+  }
+
+  private func mark(_ set: KeySet, _ spread: Duration, at time: Duration) {
+    guard let layer else { return }
+    layer.mark(set)
+    let factor = layer.configuration.powerSaving.isOn ? 4.0 : 1
+    let wait = spread * random.share() * factor
+    guard wait > .zero else { return enqueue(set, at: time) }
+    state.withLock { $0.spread.append((set, time + wait)) }
+  }
+
+  /// Queues what is observed of `set`.
+  private func enqueue(_ set: KeySet, at time: Duration) {
+    guard let layer else { return }
+    let keys = layer.outdatedStreams(in: set)
+    state.withLock { $0.queue.add(keys, at: time) }
+  }
+
+  /// Starts what is due, and the timer for what is not.
+  private func settle() {
+    let time = elapsed()
+    let due = state.withLock { state in
+      let due = state.spread.filter { $0.at <= time }
+      state.spread.removeAll { $0.at <= time }
+      return due
+    }
+    for (set, _) in due { enqueue(set, at: time) }
+    let (keys, limit) = state.withLock { state -> ([RecordKey], Bool?) in
+      let limits = state.live.limitsPolling
+      defer { state.isPollingLimited = limits }
+      return (state.queue.next(at: time), limits == state.isPollingLimited ? nil : limits)
+    }
+    if let limit { limitPolling(limit) }
+    for key in keys { request(key) }
+    startTimer()
+  }
+
+  private func limitPolling(_ isLimited: Bool) {
+    guard let layer else { return }
+    layer.limitPolling(isLimited ? (layer.set(of: mapping.covers), configuration.pollingBackstop) : nil)
+  }
+
+  private func startTimer() {
+    let (new, old) = state.withLock { state -> ((task: TaskHandle, at: Duration)?, TaskHandle?) in
+      guard let deadline = state.deadline else { return (nil, state.timer.take()?.task) }
+      guard state.timer?.at != deadline else { return (nil, nil) }
+      let old = state.timer?.task
+      state.timer = (TaskHandle(priority: nil), deadline)
+      return (state.timer, old)
+    }
+    old?.cancel()
+    guard let new else { return }
+    new.task.attach(
+      spawnApart(on: executor) { [weak self, sleep] in
+        do { try await sleep(new.at) } catch { return }
+        self?.rang(new.task)
+      })
+  }
+
+  private func rang(_ task: TaskHandle) {
+    let isLatest = state.withLock { state in
+      guard state.timer?.task === task else { return false }
+      state.timer = nil
+      return true
+    }
+    if isLatest { update { state, time in state.time(time) } }
+  }
+
+  private func watchReachability(_ layer: LayerContext) {
+    guard layer.configuration.checksReachability, let reachability = layer.reachability else { return }
+    let watcher = state.withLock { state -> TaskHandle? in
+      guard state.watcher == nil else { return nil }
+      state.watcher = TaskHandle(priority: nil)
+      return state.watcher
+    }
+    watcher?.attach(
+      spawnApart(on: executor) { [weak self] in
+        for await isReachable in reachability.changes {
+          self?.update { state, time in state.reachable(isReachable, at: time) }
+        }
+      })
+  }
+}
+
+extension LiveUpdates {
+  /// Requests a key that has changed, for its streams.
+  private func request(_ key: RecordKey) {
+    _ = spawnApart(on: executor, priority: .utility) { [weak self] in
+      guard let self, let layer else { return }
+      var failure: ReactorError?
+      do throws(ReactorError) { try await layer.renew(key) } catch { failure = error }
+      let isOutdated = !layer.outdatedStreams(in: KeySet(urls: [key.url])).isEmpty
+      let time = elapsed()
+      state.withLock { state in
+        if let failure, !failure.mayPass {
+          state.queue.drop(key, at: time)
+        } else {
+          state.queue.ended(key, isOutdated: isOutdated, hasFailed: failure != nil, at: time)
+        }
+      }
+      settle()
+    }
+  }
+
+  private func connect(_ number: UInt64, _ lastEventID: String) {
+    let task = TaskHandle(priority: nil)
+    let old = state.withLock { state -> TaskHandle? in
+      // A later change has replaced it already.
+      guard state.live.connection == number else { return task }
+      defer { state.connection = task }
+      return state.connection
+    }
+    old?.cancel()
+    guard old !== task else { return }
+    task.attach(
+      spawnApart(on: executor) { [weak self, open] in
+        do throws(ReactorError) {
+          let response = try await open(lastEventID)
+          let isStream = response.isEventStream
+          let head: LiveState.Head =
+            response.status == 204 ? .ended : isStream ? .stream : .other(contentType: response.contentType)
+          self?.update { state, time in state.opened(number, head, at: time) }
+          guard isStream, response.status != 204 else { return }
+          try await self?.read(response, number, lastEventID)
+          self?.update { state, time in state.ended(number, nil, at: time) }
+        } catch {
+          self?.ended(number, error)
+        }
+      })
+  }
+
+  private func read(
+    _ response: LiveResponse, _ number: UInt64, _ lastEventID: String
+  ) async throws(ReactorError) {
+    var parser = EventStreamParser(lastEventID: lastEventID)
+    do {
+      for try await bytes in response.body {
+        var events: [ServerSentEvent] = []
+        try parser.feed(bytes) { (event: ServerSentEvent) in events.append(event) }
+        apply(events, parser, number)
+      }
+    } catch {
+      throw ReactorError(error, wrap: ReactorError.network)
+    }
+  }
+
+  /// Applies the events of one piece of the stream. Changes that it tells in a row are one mark.
+  private func apply(_ events: [ServerSentEvent], _ parser: EventStreamParser, _ number: UInt64) {
+    let signals = events.map { (signal(of: $0), $0.id) }
+    let position = parser.lastEventID
+    update { state, time in
+      if let retry = parser.retry { state.asksToWait(number, retry) }
+      var actions: [LiveState.Action] = []
+      for (signal, id) in signals { actions += state.received(number, signal, id: id, at: time) }
+      state.heard(number, position: position, at: time)
+      return actions.joined
+    }
+  }
+
+  private func signal(of event: ServerSentEvent) -> LiveSignal {
+    guard let reading = mapping.reading else { return reader.signal(of: event) }
+    guard let layer else { return .nothing }
+    let effects: [LiveEffect]?
+    // An event that cannot be read may have named anything.
+    do { effects = try reading(event) } catch { return .gap }
+    guard let effects else { return .gap }
+    var sets: [ResourceSet] = []
+    for effect in effects {
+      switch effect {
+      case .gap: return .gap
+      case .stale(let set): sets.append(set)
+      }
+    }
+    return sets.isEmpty ? .nothing : .changed(layer.set(of: sets), spread: .zero)
+  }
+
+  private func ended(_ number: UInt64, _ error: ReactorError) {
+    var (status, pause): (Int?, Duration?) = (nil, nil)
+    if case .server(let response, _) = error {
+      status = response.status.code
+      pause = layer.flatMap { RetryPolicy.retryAfter(in: response.headerFields, now: $0.configuration.now()) }
+    }
+    update { state, time in state.ended(number, error, status: status, pause: pause, at: time) }
+  }
+}
+
+extension [LiveState.Action] {
+  /// The actions, with marks in a row made one: a burst costs one pass through memory.
+  fileprivate var joined: [LiveState.Action] {
+    var joined: [LiveState.Action] = []
+    for action in self {
+      if case .mark(let set, let spread) = action, case .mark(var earlier, let before)? = joined.last {
+        earlier.formUnion(set)
+        joined[joined.count - 1] = .mark(earlier, spread: Swift.max(spread, before))
+      } else {
+        joined.append(action)
+      }
+    }
+    return joined
+  }
+}
+
+extension ReactorError {
+  /// A Boolean value that indicates whether the same request may succeed a moment later.
+  fileprivate var mayPass: Bool {
+    switch self {
+    case .noConnectivity, .timedOut, .network, .cancelled, .persistence: true
+    case .server(let response, _): response.status.code >= 500 || [408, 425, 429].contains(response.status.code)
+    default: false
+    }
+  }
+}
