@@ -66,6 +66,9 @@ let libraries: [Target] = [
   .target(name: "ServerSentEvents", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorFlux", swiftSettings: settings),
   .target(
+    name: "ReactorLive", dependencies: httpTypes + ["HTTPCaching", "ReactorCore", "ServerSentEvents"],
+    swiftSettings: settings),
+  .target(
     name: "ReactorInspector",
     dependencies: httpTypes + ["CReactorInspectorPage", "ReactorCore", "ReactorFlux"], swiftSettings: settings),
   // The inspector's HTML, as bytes.
@@ -105,7 +108,7 @@ let support: [Target] = [
   .target(
     name: "TestSupport",
     dependencies: httpTypes + [
-      "HTTPCaching", "HTTPCachingProxy", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox",
+      "HTTPCaching", "HTTPCachingProxy", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorLive", "ReactorOutbox",
       "ReactorTesting",
     ], path: "Tests/Support", swiftSettings: settings),
   // `make demo`. A target of this package, so that it compiles little and resolves less.
@@ -181,6 +184,9 @@ let tests: [Target] = [
     httpTypes + ["ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorTesting", "TestSupport"]),
   tests(of: "ReactorFluxTests", ["ReactorFlux"]),
   tests(
+    of: "ReactorLiveTests",
+    httpTypes + ["ReactorLive", "HTTPCaching", "ReactorCore", "ReactorTesting", "ServerSentEvents", "TestSupport"]),
+  tests(
     of: "ReactorInspectorTests",
     httpTypes + ["ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorTesting", "TestSupport"]),
   tests(
@@ -224,6 +230,7 @@ let package = Package(
     .library(name: "ReactorOutbox", targets: ["ReactorOutbox"]),
     .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
+    .library(name: "ReactorLive", targets: ["ReactorLive"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),

@@ -1,4 +1,3 @@
-public import Foundation
 
 /// The behaviour of ``LiveUpdates``.
 public struct LiveConfiguration: Sendable {

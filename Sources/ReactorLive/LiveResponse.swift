@@ -1,13 +1,17 @@
 import Foundation
 import HTTPCaching
 import HTTPTypes
-import ReactorCore
+package import ReactorCore
 
 /// The response to the request for a stream, whose body has yet to arrive.
-struct LiveResponse: Sendable {
+package struct LiveResponse: Sendable {
   var status: Int
   var contentType: String?
   var body: ResponseBody
+
+  package init(status: Int, contentType: String?, body: ResponseBody) {
+    (self.status, self.contentType, self.body) = (status, contentType, body)
+  }
 
   /// A Boolean value that indicates whether the media type is `text/event-stream`, whatever its
   /// parameters.

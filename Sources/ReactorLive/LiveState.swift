@@ -204,10 +204,11 @@ extension LiveState {
     return isFirst || !resumes ? [.markCovered(spread: isFirst ? .zero : Self.gapSpread)] : []
   }
 
-  /// A sign of life, with the position that the stream has reached.
+  /// A sign of life, with the position that the stream has reached; empty if it has told none.
   mutating func heard(_ number: UInt64, position id: String, at time: Duration) {
     guard number == connection, case .open(var open) = phase else { return }
     open.heardAt = time
+    guard !id.isEmpty else { return phase = .open(open) }
     if isGreeting {
       guard open.isGreeted, let new = LivePosition(id), isBehind(new) else { return phase = .open(open) }
     }

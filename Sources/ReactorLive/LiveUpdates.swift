@@ -1,6 +1,6 @@
 import Foundation
 import HTTPCaching
-public import ReactorCore
+package import ReactorCore
 import ServerSentEvents
 import Synchronization
 
@@ -112,6 +112,9 @@ extension LiveUpdates {
     }
     return stream
   }
+
+  /// The place in the server's history up to which changes were applied; empty before the first.
+  package var lastEventID: String { state.withLock(\.live.lastEventID) }
 
   /// Opens the stream now, without a wait. An open one is replaced.
   ///
@@ -294,7 +297,7 @@ extension LiveUpdates {
             response.status == 204 ? .ended : isStream ? .stream : .other(contentType: response.contentType)
           self?.update { state, time in state.opened(number, head, at: time) }
           guard isStream, response.status != 204 else { return }
-          try await self?.read(response, number, lastEventID)
+          try await self?.read(response, number)
           self?.update { state, time in state.ended(number, nil, at: time) }
         } catch {
           self?.ended(number, error)
@@ -302,10 +305,9 @@ extension LiveUpdates {
       })
   }
 
-  private func read(
-    _ response: LiveResponse, _ number: UInt64, _ lastEventID: String
-  ) async throws(ReactorError) {
-    var parser = EventStreamParser(lastEventID: lastEventID)
+  private func read(_ response: LiveResponse, _ number: UInt64) async throws(ReactorError) {
+    // Without the place of the request, which may be of a history that is over.
+    var parser = EventStreamParser()
     do {
       for try await bytes in response.body {
         var events: [ServerSentEvent] = []
@@ -377,7 +379,8 @@ extension ReactorError {
   /// A Boolean value that indicates whether the same request may succeed a moment later.
   fileprivate var mayPass: Bool {
     switch self {
-    case .noConnectivity, .timedOut, .network, .cancelled, .persistence: true
+    // A body that cannot be parsed may have been cut by something on its way.
+    case .noConnectivity, .timedOut, .network, .cancelled, .persistence, .parser: true
     case .server(let response, _): response.status.code >= 500 || [408, 425, 429].contains(response.status.code)
     default: false
     }

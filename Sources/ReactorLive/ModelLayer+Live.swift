@@ -24,19 +24,34 @@ extension LayerExtension {
     var resource = resource
     resource.headers[.accept] = "text/event-stream"
     resource.headers[.cacheControl] = "no-store"
-    return LayerExtension { [resource] layer in
-      let backend = layer.backend
-      let clock = layer.configuration.clock
+    return live(mapping, configuration) { [resource] layer in
       // An invalid resource is told by the request.
-      let base = (try? backend?.request(for: resource).absoluteURL) ?? ""
-      return LiveUpdates(layer, mapping: mapping, configuration: configuration, base: base) { id throws(ReactorError) in
-        guard let backend else { throw .streamingUnsupported }
-        var request = resource
-        if !id.isEmpty, let name = HTTPField.Name("Last-Event-ID") { request.headers[name] = id }
-        let stream = try await backend.stream(for: request, clock: clock)
-        return LiveResponse(
-          status: stream.response.status.code, contentType: stream.response.headerFields[.contentType],
-          body: stream.body)
+      (try? layer.backend?.request(for: resource).absoluteURL) ?? ""
+    } open: { [resource] layer, id throws(ReactorError) in
+      guard let backend = layer.backend else { throw .streamingUnsupported }
+      var request = resource
+      if !id.isEmpty, let name = HTTPField.Name("Last-Event-ID") { request.headers[name] = id }
+      let stream = try await backend.stream(for: request, clock: layer.configuration.clock)
+      return LiveResponse(
+        status: stream.response.status.code, contentType: stream.response.headerFields[.contentType],
+        body: stream.body)
+    }
+  }
+
+  /// Creates an extension whose stream comes from anywhere.
+  ///
+  /// - Parameters:
+  ///   - base: Returns the URL to which the events' references are relative.
+  ///   - open: Requests the stream behind a position.
+  package static func live(
+    _ mapping: LiveMapping, _ configuration: LiveConfiguration, base: @escaping @Sendable (LayerContext) -> String,
+    open: @escaping @Sendable (LayerContext, _ lastEventID: String) async throws(ReactorError) -> LiveResponse
+  ) -> LayerExtension {
+    LayerExtension { layer in
+      LiveUpdates(layer, mapping: mapping, configuration: configuration, base: base(layer)) {
+        [weak layer] id throws(ReactorError) in
+        guard let layer else { throw .cancelled }
+        return try await open(layer, id)
       }
     }
   }

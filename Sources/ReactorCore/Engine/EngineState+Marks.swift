@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What the server has changed, as another means than a response tells.
 extension EngineState {
@@ -24,13 +25,14 @@ extension EngineState {
   }
 
   /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
-  /// none since the latest request failed.
+  /// none yet.
   func outdatedStreams(in set: KeySet) -> [RecordKey] {
     memory.entries.values.filter { entry in
       guard !entry.subscribers.isEmpty, !entry.isForgotten, contains(entry, in: set) else { return false }
       return entry.subscribers.all.contains { subscriber in
         guard subscriber.policy != .cacheOnly else { return false }
-        guard let copy = entry.copy(for: subscriber) else { return entry.error != nil && entry.flight == nil }
+        // A response on its way may be from before the change.
+        guard let copy = entry.copy(for: subscriber) else { return entry.error != nil || entry.flight != nil }
         return copy.freshness.invalidatedAt != nil && copy.origin != .local
       }
     }.map(\.key)

@@ -153,8 +153,11 @@ extension EngineState {
     _ snapshot: Snapshot<AnyModel>, _ entry: Entry, lead: Double, _ generation: Generation
   ) -> CachedModel {
     let cost = snapshot.record?.body.count ?? entry.copy?.cost
-    return CachedModel(
+    let copy = CachedModel(
       snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, rule.steps.lead), generation: generation)
+    // The server may have told a change while the response was being saved.
+    let date = layer.marks.date(of: entry.key, snapshot.head?.groups ?? [], after: generation)
+    return date.map(copy.invalidated) ?? copy
   }
 
   /// Resolves the waiters with the copy that the request produced. Waiters that need another

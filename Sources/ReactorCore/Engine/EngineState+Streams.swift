@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 extension EngineState {
   /// Returns the state that a stream with this policy would show first; `nil` if memory has no

@@ -102,7 +102,7 @@ extension LayerContext {
   }
 
   /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
-  /// none since the latest request failed.
+  /// none yet.
   package func outdatedStreams(in set: KeySet) -> [RecordKey] {
     Set(livingMembers.flatMap { $0.outdatedStreams(in: set) }).inOrder
   }

@@ -310,7 +310,7 @@ protocol LayerReactor: AnyObject, Sendable {
   /// attempt failed.
   func refreshStreams(olderThan age: Duration)
   /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
-  /// none since the latest request failed.
+  /// none yet.
   func outdatedStreams(in set: KeySet) -> [RecordKey]
   /// Requests a key that is in this reactor's memory, and waits for the response.
   func renew(_ key: RecordKey) async throws(ReactorError)

@@ -18,6 +18,8 @@ public enum World: String, CaseIterable, Sendable {
   case fleet
   /// Lists in pages are of one chain, whatever the server inserts, deletes and reorders.
   case lists
+  /// What is observed follows the changes of the server, whatever happens to their stream.
+  case live
 
   public var body: @Sendable (SimulatedWorld) async throws -> Void {
     switch self {
@@ -27,6 +29,7 @@ public enum World: String, CaseIterable, Sendable {
     case .outbox: Self.outboxBody
     case .fleet: Self.fleetBody
     case .lists: Self.listsBody
+    case .live: Self.liveBody
     }
   }
 
@@ -124,6 +127,19 @@ public enum World: String, CaseIterable, Sendable {
       group.cancelAll()
     }
     await newsstand.judgeEnd()
+    world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
+  }
+
+  private static let liveBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
+    let live = LiveWorld(world)
+    await withTaskGroup(of: Void.self) { group in
+      for layer in 0..<2 { group.addTask { await live.watch(layer) } }
+      await world.users(3, steps: 2...12) { try await live.step($0) }
+      world.currentFaults = .none
+      await live.judgeEnd()
+      group.cancelAll()
+    }
+    live.release()
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
 

@@ -1,0 +1,298 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorLive
+import ReactorTesting
+import Synchronization
+
+/// A number whose server counts its changes.
+private struct Count: Codable, Hashable { var count: Int }
+
+/// A world of layers that follow the changes of a server. The server forgets its history, restarts
+/// with another one, cuts streams, falls silent and repeats events.
+final class LiveWorld: Sendable {
+  fileprivate struct Server {
+    var counts = [Int](repeating: 1, count: LiveWorld.paths)
+    var space = 1
+    /// The changed path of each position of the space, from the first that is kept.
+    var log: [Int] = []
+    var first = 1
+    /// The streams are cut, or fall silent, up to this number.
+    var cutUntil = 0
+    var silentUntil = 0
+    var streams = 0
+
+    var head: String { "s\(space).\(first + log.count - 1)" }
+  }
+
+  fileprivate static let paths = 6
+  /// The path that nobody asks for.
+  private static let quiet = 5
+  private static let heartbeat: Duration = .seconds(5)
+
+  private let world: SimulatedWorld
+  private let server = Mutex(Server())
+  private let layers: [ModelLayer]
+  private let reactors: [Reactor<Count>]
+  /// The paths that each layer's user watches.
+  private let watched: [[Int]]
+  /// The number of removals that have begun, for each layer.
+  private let removals: [Shared<Int>]
+  private let requests = Shared<[Int]>([Int](repeating: 0, count: LiveWorld.paths))
+  /// The time at which a stream last had a byte.
+  private let heardAt = Shared<Duration>(.zero)
+  private let limit: Int
+  /// For the streams, until ``release()``.
+  private let itself = Shared<LiveWorld?>(nil)
+
+  init(_ world: SimulatedWorld) {
+    self.world = world
+    let draws = world.draws
+    limit = draws.number(in: 2...20)
+    let network = world.network
+    let backend = Backend(
+      baseURL: URL(string: "https://api.example.com") ?? URL(filePath: "/"), transport: network,
+      reachability: world.reachability)
+    var live = LiveConfiguration()
+    live.seed = world.seed
+    live.concurrency = draws.number(in: 1...4)
+    if draws.chance(0.2) { live.opens = .always }
+    let itself = itself
+    layers = (0..<2).map { [world] number in
+      ModelLayer(
+        backend: backend, persistence: draws.chance(0.5) ? world.disk.open() : nil, scope: Scope("\(number)"),
+        configuration: world.configuration,
+        extensions: [
+          .live(.changes, live, base: { _ in "https://api.example.com/events" }) { _, id throws(ReactorError) in
+            guard let world = itself.value else { throw .cancelled }
+            return try await world.open(id)
+          }
+        ])
+    }
+    reactors = layers.map { $0.reactor() }
+    watched = (0..<2).map { _ in (0..<Self.quiet).filter { _ in draws.chance(0.5) } }
+    removals = (0..<2).map { _ in Shared(0) }
+    itself.change { [self] in $0 = self }
+    network.serve { [weak self] request, _ in
+      self?.answer(request) ?? (HTTPResponse(status: .notFound), Data())
+    }
+  }
+
+  /// Ends the cycle of the streams and this world.
+  func release() { itself.change { $0 = nil } }
+
+  private func answer(_ request: HTTPRequest) -> (HTTPResponse, Data) {
+    let path = Int((request.path ?? "").dropFirst()) ?? 0
+    requests.change { $0[path] += 1 }
+    let count = server.withLock { $0.counts[path] }
+    let fields: HTTPFields = [.cacheControl: "max-age=100000", .eTag: "\"\(count)\""]
+    if request.headerFields[.ifNoneMatch] == "\"\(count)\"" {
+      return (HTTPResponse(status: .notModified, headerFields: fields), Data())
+    }
+    return (HTTPResponse(status: .ok, headerFields: fields), Data(#"{"count":\#(count)}"#.utf8))
+  }
+}
+
+extension LiveWorld {
+  func watch(_ layer: Int) async {
+    await withDiscardingTaskGroup { group in
+      for path in watched[layer] {
+        group.addTask { [self] in
+          var (latest, removal) = (0, 0)
+          for await state in reactors[layer].states(for: Resource("\(path)")) {
+            guard let count = state.value?.count else { continue }
+            // After a removal, a value is a new one.
+            let present = removals[layer].value
+            if present == removal {
+              world.check(count >= latest, "\(path) of \(layer) went from \(latest) to \(count)")
+            }
+            (latest, removal) = (count, present)
+          }
+        }
+      }
+    }
+  }
+
+  func step(_ user: SimulatedUser) async throws {
+    let layer = user.number % 2
+    let path = user.draws.number(below: Self.paths)
+    switch user.draws.number(below: 12) {
+    case 0..<5: change(path)
+    case 5:
+      for _ in 0..<user.draws.number(in: 2...30) { change(path) }
+    case 6:
+      world.note("the server restarts")
+      server.withLock { server in
+        (server.space, server.log, server.first) = (server.space + 1, [], 1)
+        server.cutUntil = server.streams
+      }
+    case 7:
+      let isCut = user.draws.chance(0.5)
+      world.note(isCut ? "the streams are cut" : "the streams fall silent")
+      server.withLock { isCut ? ($0.cutUntil = $0.streams) : ($0.silentUntil = $0.streams) }
+    case 8:
+      guard user.draws.chance(0.3) else { return }
+      world.note("layer \(layer) forgets everything")
+      removals[layer].change { $0 += 1 }
+      try? await layers[layer].removeAll()
+    case 9: layers[layer].live?.reconnect()
+    case 10: await layers[layer].invalidate(user.draws.chance(0.5) ? .all : .resource(Resource("\(path)")))
+    default:
+      let path = user.draws.number(below: Self.quiet)
+      world.note("layer \(layer) fetches \(path)")
+      _ = try await user.impatiently(in: world) { [reactors] in
+        try? await reactors[layer].fetch(Resource("\(path)"), policy: user.draws.chance(0.5) ? .cacheFirst : .networkOnly)
+      }
+    }
+    judgeStatus(layer)
+  }
+
+  private func change(_ path: Int) {
+    server.withLock { server in
+      server.counts[path] += 1
+      server.log.append(path)
+      while server.log.count > limit {
+        server.log.removeFirst()
+        server.first += 1
+      }
+      world.note("\(path) is \(server.counts[path]), at \(server.head)")
+    }
+  }
+
+  /// A stream is called live only while bytes come.
+  private func judgeStatus(_ layer: Int) {
+    let silence = world.clock.now.elapsed - heardAt.value
+    world.check(
+      layers[layer].live?.status.isLive != true || silence <= Self.heartbeat * 2.5 + .milliseconds(1),
+      "layer \(layer) is live, and nothing came for \(silence)")
+  }
+
+  func judgeEnd() async {
+    try? await world.clock.sleep(for: .seconds(300))
+    let before = requests.value
+    for (layer, paths) in watched.enumerated() {
+      let status = layers[layer].live?.status
+      world.check(paths.isEmpty || status?.isLive == true, "layer \(layer) is \(status.map(\.description) ?? "nil") at the end")
+      for path in paths {
+        let shown = reactors[layer].cached(Resource("\(path)"))?.count
+        // Without a value, no event concerns a stream. One of a removed value waits for a caller, and
+        // one that failed for the next reason to ask.
+        guard let shown else { continue }
+        let real = server.withLock { $0.counts[path] }
+        world.check(shown == real, "layer \(layer) shows \(shown) for \(path), and the server has \(real)")
+      }
+    }
+    try? await world.clock.sleep(for: .seconds(60))
+    world.check(requests.value == before, "requests are sent, and nothing has changed")
+    world.check(requests.value[Self.quiet] == 0, "a path that nobody observes was requested")
+  }
+}
+
+extension LiveWorld {
+  /// Answers the request for a stream.
+  private func open(_ lastEventID: String) async throws(ReactorError) -> LiveResponse {
+    let faults = world.currentFaults
+    let draws = world.draws.split()
+    do { try await world.clock.sleep(for: draws.duration(upTo: .milliseconds(300))) } catch { throw .cancelled }
+    guard world.reachability.isReachable else { throw .noConnectivity }
+    if faults != .none, draws.chance(0.3) {
+      let status = draws.element(of: [500, 503, 429, 410]) ?? 500
+      throw .server(HTTPResponse(status: .init(code: status)), body: Data())
+    }
+    let (number, first, position) = server.withLock { server -> (Int, String, String) in
+      server.streams += 1
+      let isResumed = server.number(of: lastEventID) != nil
+      return (server.streams, server.greeting(isResumed: isResumed), isResumed ? lastEventID : server.head)
+    }
+    world.note("stream \(number) opens after \(lastEventID)")
+    let pieces = FeedPieces(world: itself, number: number, first: first, position: position, draws: draws)
+    return LiveResponse(status: 200, contentType: "text/event-stream", body: ResponseBody(pieces))
+  }
+
+  /// Returns what a stream has next, behind `position`; `nil` if it is cut.
+  fileprivate func next(_ number: Int, _ position: inout String, isDue: Bool) -> String? {
+    server.withLock { server -> String? in
+      guard number > server.cutUntil else { return nil }
+      guard number > server.silentUntil else { return "" }
+      let text = server.events(after: &position)
+      return text.isEmpty && isDue ? "id: \(position)\n\n" : text
+    }
+  }
+
+  fileprivate var clock: TestClock { world.clock }
+  fileprivate func heard() { heardAt.change { [clock] in $0 = clock.now.elapsed } }
+}
+
+extension LiveWorld.Server {
+  /// The number of a position in this history; `nil` if it is of another, or forgotten.
+  func number(of id: String) -> Int? {
+    let parts = id.split(separator: ".")
+    guard parts.count == 2, parts[0] == "s\(space)", let number = Int(parts[1]), number + 1 >= first else { return nil }
+    return number
+  }
+
+  func greeting(isResumed: Bool) -> String {
+    "event: hello\ndata: {\"v\":1,\"resumed\":\(isResumed),\"head\":\"\(head)\",\"heartbeat\":5}\n\n"
+  }
+
+  /// Returns the events behind a position, which moves to the end.
+  func events(after position: inout String) -> String {
+    guard let number = number(of: position) else {
+      position = head
+      return "event: reset\nid: \(head)\ndata: {}\n\n"
+    }
+    let events = log.enumerated().dropFirst(number + 1 - first).map { offset, path in
+      "event: change\nid: s\(space).\(first + offset)\ndata: {\"changes\":[{\"url\":\"/\(path)\"}]}\n\n"
+    }
+    position = head
+    return events.joined()
+  }
+}
+
+/// The body of a stream. It looks for news at random intervals, and repeats an event now and then.
+private struct FeedPieces: AsyncSequence, Sendable {
+  /// Empty after the end of the world, which ends its streams.
+  let world: Shared<LiveWorld?>
+  let number: Int
+  let first: String
+  let position: String
+  let draws: SeededDraws
+
+  struct Cut: Error {}
+
+  func makeAsyncIterator() -> Iterator { Iterator(pieces: self, position: position) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let pieces: FeedPieces
+    var position: String
+    var isGreeted = false
+    var lastAt: Duration = .zero
+    var repeated = ""
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
+      guard let clock = pieces.world.value?.clock else { return nil }
+      if !isGreeted {
+        isGreeted = true
+        return piece(pieces.first)
+      }
+      while true {
+        try await clock.sleep(for: pieces.draws.duration(upTo: .milliseconds(400)))
+        let isDue = clock.now.elapsed - lastAt >= .seconds(4)
+        guard let world = pieces.world.value, let text = world.next(pieces.number, &position, isDue: isDue) else {
+          if pieces.draws.chance(0.5) { throw Cut() }
+          return nil
+        }
+        guard !text.isEmpty else { continue }
+        defer { repeated = text }
+        return piece(pieces.draws.chance(0.1) ? repeated + text : text)
+      }
+    }
+
+    private mutating func piece(_ text: String) -> ArraySlice<UInt8> {
+      guard let world = pieces.world.value else { return [] }
+      lastAt = world.clock.now.elapsed
+      world.heard()
+      return Array(text.utf8)[...]
+    }
+  }
+}

@@ -1,0 +1,345 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorLive
+import ReactorTesting
+import ServerSentEvents
+import Synchronization
+import TestSupport
+import Testing
+
+private struct Post: Codable, Hashable { var likes: Int }
+
+/// What an observer of a post has been shown.
+private final class Screen: Sendable {
+  let states = Shared<[LoadState<Post>]>([])
+  let task = TaskHandle(priority: nil)
+
+  var likes: Int? { states.value.last?.value?.likes }
+  var isStale: Bool { states.value.last?.isStale == true }
+}
+
+/// A server with posts, and a stream whose pieces a test sends.
+private final class Newsroom: Sendable {
+  let world: SimulatedWorld
+  let likes = Shared([1, 1, 1])
+  let requests = Shared<[String]>([])
+  let opened = Shared<[String]>([])
+  let streams = Shared<[AsyncThrowingStream<ArraySlice<UInt8>, any Error>.Continuation]>([])
+  let refusal = Shared<ReactorError?>(nil)
+  private let screens = Shared<[Screen]>([])
+  let latency = Shared(Duration.milliseconds(10))
+
+  init(_ world: SimulatedWorld) {
+    self.world = world
+    world.currentFaults = .none
+  }
+
+  func layer(_ mapping: LiveMapping = .changes) -> ModelLayer {
+    var live = LiveConfiguration()
+    live.seed = 1
+    let base = URL(string: "https://api.example.com/v1/") ?? URL(filePath: "/")
+    let backend = Backend(
+      baseURL: base, transport: PostTransport(newsroom: self), reachability: world.reachability)
+    return ModelLayer(
+      backend: backend, configuration: world.configuration,
+      extensions: [
+        .live(mapping, live, base: { _ in "https://api.example.com/v1/events" }) { [self] _, id throws(ReactorError) in
+          opened.change { $0.append(id) }
+          if let refusal = refusal.value { throw refusal }
+          let (stream, continuation) = AsyncThrowingStream.makeStream(of: ArraySlice<UInt8>.self)
+          streams.change { $0.append(continuation) }
+          return LiveResponse(
+            status: 200, contentType: "text/event-stream; charset=utf-8", body: ResponseBody(stream))
+        }
+      ])
+  }
+
+  func send(_ text: String) { streams.value.last?.yield(Array(text.utf8)[...]) }
+
+  func greet(_ head: String = "a.1", resumed: Bool = false) {
+    send("event: hello\ndata: {\"v\":1,\"resumed\":\(resumed),\"head\":\"\(head)\",\"heartbeat\":15}\n\n")
+  }
+
+  func tell(_ changes: String, at id: String) { send("event: change\nid: \(id)\ndata: {\"changes\":[\(changes)]}\n\n") }
+
+  func cut() { streams.value.last?.finish(throwing: URLError(.networkConnectionLost)) }
+
+  /// Shows a post on a screen.
+  func watch(_ path: String, _ layer: ModelLayer, polling: Duration = .never) -> Screen {
+    let screen = Screen()
+    screen.task.attach(
+      spawn(on: world.configuration.taskExecutor) {
+        for await state in layer.reactor(Post.self).states(for: Resource(path), polling: polling) {
+          screen.states.change { $0.append(state) }
+        }
+      })
+    screens.change { $0.append(screen) }
+    return screen
+  }
+
+  func end() {
+    for screen in screens.value { screen.task.cancel() }
+    for stream in streams.value { stream.finish() }
+  }
+
+  /// Lets a second pass, in which everything that is due happens.
+  func settle(_ time: Duration = .seconds(1)) async throws { try await world.clock.sleep(for: time) }
+
+  func answer(_ request: HTTPRequest) async throws -> (HTTPResponse, Data) {
+    let path = request.path ?? ""
+    requests.change { $0.append(path) }
+    let number = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
+    let likes = likes.value[number]
+    try await world.clock.sleep(for: latency.value)
+    return (
+      HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=1000"]), Data(#"{"likes":\#(likes)}"#.utf8)
+    )
+  }
+}
+
+private struct PostTransport: Transport {
+  let newsroom: Newsroom
+
+  func send(
+    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) { try await newsroom.answer(request) }
+}
+
+@Suite("The changes of a server", .timeLimit(.minutes(1))) struct LiveUpdatesTests {
+  /// Runs a test in simulated time, with a layer that follows a server.
+  private func run(
+    _ mapping: LiveMapping = .changes,
+    _ body: @escaping @Sendable (Newsroom, ModelLayer) async throws -> Void
+  ) async {
+    await Simulation.run(seeds: 0..<3) { world in
+      let newsroom = Newsroom(world)
+      try await body(newsroom, newsroom.layer(mapping))
+      newsroom.end()
+    }
+  }
+
+  @Test func `a change on the server is on screen, and the layer asked once for it`() async {
+    await run { newsroom, layer in
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      #expect(screen.likes == 1)
+      newsroom.greet()
+      try await newsroom.settle()
+      #expect(layer.live?.status.isLive == true)
+      // What came before the stream was asked for again.
+      #expect(newsroom.requests.value.count == 2)
+      newsroom.likes.change { $0[1] = 7 }
+      newsroom.tell(#"{"url":"/v1/posts/1"}"#, at: "a.2")
+      try await newsroom.settle(.milliseconds(20))
+      #expect(screen.likes == 7)
+      #expect(!screen.isStale)
+      try await newsroom.settle(.seconds(30))
+      #expect(newsroom.requests.value.count == 3)
+    }
+  }
+
+  @Test func `what nobody observes causes no request, and is asked for when somebody does`() async {
+    await run { newsroom, layer in
+      let posts = layer.reactor(Post.self)
+      _ = try await posts.fetch("posts/2")
+      _ = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle()
+      newsroom.likes.change { $0[2] = 9 }
+      newsroom.tell(#"{"under":"/v1/posts"}"#, at: "a.2")
+      try await newsroom.settle(.seconds(30))
+      #expect(newsroom.requests.value.filter { $0 == "/v1/posts/1" }.count == 3)
+      #expect(newsroom.requests.value.filter { $0 == "/v1/posts/2" }.count == 1)
+      let likes = try await posts.fetch("posts/2").likes
+      #expect(likes == 9)
+    }
+  }
+
+  @Test(arguments: [
+    #"{"url":"https://other.example.com/v1/posts/1"}"#, #"{"url":"/v2/posts/1"}"#,
+    #"{"url":"http://api.example.com/v1/posts/1"}"#, #"{"under":"/v10"}"#, #"{"group":"unknown"}"#, #"{"new":true}"#,
+  ])
+  func `an address outside of the layer's API, or a target of a later version, changes nothing`(_ target: String) async {
+    await run { newsroom, layer in
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle()
+      newsroom.tell(target, at: "a.2")
+      try await newsroom.settle(.seconds(30))
+      #expect(layer.live?.lastEventID == "a.2")
+      #expect(newsroom.requests.value.count == 2)
+      #expect(!screen.isStale)
+    }
+  }
+
+  @Test(arguments: ["{", "[]", #"{"changes":{}}"#, "🙂"])
+  func `a change that cannot be read may have named anything`(_ data: String) async {
+    await run { newsroom, layer in
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle()
+      newsroom.likes.change { $0[1] = 2 }
+      newsroom.send("event: change\nid: a.2\ndata: \(data)\n\n")
+      try await newsroom.settle(.seconds(3))
+      #expect(screen.likes == 2)
+    }
+  }
+
+  @Test func `a stream that is cut is opened behind its place, and what it missed is shown`() async {
+    await run { newsroom, layer in
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet("a.4")
+      try await newsroom.settle()
+      newsroom.cut()
+      newsroom.likes.change { $0[1] = 3 }
+      try await newsroom.settle(.seconds(3))
+      #expect(newsroom.opened.value == ["", "a.4"])
+      newsroom.greet("a.5", resumed: true)
+      try await newsroom.settle(.milliseconds(1))
+      #expect(layer.live?.status.description == "catching up")
+      #expect(newsroom.requests.value.count == 2)
+      newsroom.tell(#"{"url":"posts/1"}"#, at: "a.5")
+      try await newsroom.settle()
+      #expect(screen.likes == 3)
+      #expect(layer.live?.status.isLive == true)
+    }
+  }
+
+  @Test func `a value that changes faster than it loads is shown all the time, at half of the server's time`() async {
+    await run { newsroom, layer in
+      newsroom.latency.change { $0 = .milliseconds(400) }
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle(.seconds(2))
+      let before = newsroom.requests.value.count
+      for number in 2..<602 {
+        newsroom.likes.change { $0[1] = number }
+        newsroom.tell(#"{"url":"posts/1"}"#, at: "a.\(number)")
+        try await newsroom.settle(.milliseconds(100))
+      }
+      let requests = newsroom.requests.value.count - before
+      #expect((70...77).contains(requests), "\(requests) requests of 400 ms in 60 s")
+      #expect(Set(screen.states.value.compactMap { $0.value?.likes }).count >= requests)
+      try await newsroom.settle(.seconds(2))
+      #expect(screen.likes == 601)
+    }
+  }
+
+  @Test func `the stream closes half a minute after the last observer`() async {
+    await run { newsroom, layer in
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle()
+      screen.task.cancel()
+      try await newsroom.settle(.seconds(29))
+      #expect(layer.live?.status.isLive == true)
+      try await newsroom.settle(.seconds(2))
+      #expect(layer.live?.status.description == "off: nothing is observed")
+    }
+  }
+
+  @Test func `a sign-out ends the stream, and its place is not told to the next user`() async {
+    await run { newsroom, layer in
+      _ = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet("a.4")
+      try await newsroom.settle()
+      try await layer.signOut()
+      newsroom.tell(#"{"url":"posts/1"}"#, at: "a.5")
+      try await newsroom.settle()
+      #expect(newsroom.opened.value == ["", ""])
+      #expect(newsroom.requests.value.count == 2)
+    }
+  }
+
+  @Test func `polling rests while changes arrive, and goes on ten seconds after they stop`() async {
+    await run { newsroom, layer in
+      _ = newsroom.watch("posts/1", layer, polling: .seconds(10))
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle()
+      for number in 2...25 {
+        newsroom.send("id: a.\(number)\n\n")
+        try await newsroom.settle(.seconds(10))
+      }
+      #expect(newsroom.requests.value.count == 2)
+      newsroom.refusal.change { $0 = .timedOut }
+      newsroom.cut()
+      try await newsroom.settle(.seconds(9))
+      #expect(newsroom.requests.value.count == 2)
+      try await newsroom.settle(.seconds(2))
+      #expect(newsroom.requests.value.count == 3)
+      try await newsroom.settle(.seconds(10))
+      #expect(newsroom.requests.value.count == 4)
+    }
+  }
+
+  @Test func `another server's events mean what the program says, and what it does not understand is a gap`() async {
+    let mapping = LiveMapping(covers: [.under("posts")]) { event in
+      event.type == "like" ? [.stale(.resource(Resource("posts/\(event.data)")))] : nil
+    }
+    await run(mapping) { newsroom, layer in
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      #expect(layer.live?.status.isLive == true)
+      newsroom.likes.change { $0[1] = 5 }
+      newsroom.send("event: like\ndata: 1\n\n")
+      try await newsroom.settle()
+      #expect(screen.likes == 5)
+      newsroom.likes.change { $0[1] = 6 }
+      newsroom.send("data: ?\n\n")
+      try await newsroom.settle(.seconds(5))
+      #expect(screen.likes == 6)
+    }
+  }
+
+  @Test func `ten thousand events for a hundred keys, ten of them observed, cause at most thirty requests`() async {
+    await run { newsroom, layer in
+      newsroom.likes.change { $0 = [Int](repeating: 1, count: 100) }
+      let screens = (0..<10).map { newsroom.watch("posts/\($0)", layer) }
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle(.seconds(5))
+      let before = newsroom.requests.value.count
+      newsroom.likes.change { $0 = [Int](repeating: 2, count: 100) }
+      var text = ""
+      for number in 0..<10_000 {
+        text += "event: change\nid: a.\(number + 2)\ndata: {\"changes\":[{\"url\":\"/v1/posts/\(number % 100)\"}]}\n\n"
+      }
+      newsroom.send(text)
+      try await newsroom.settle(.seconds(5))
+      #expect(layer.live?.lastEventID == "a.10001")
+      #expect(screens.allSatisfy { $0.likes == 2 })
+      #expect(newsroom.requests.value.count - before <= 30)
+    }
+  }
+
+  @Test func `the status is told, and a reader of it ends with the layer`() async {
+    await run { newsroom, layer in
+      let told = Shared<[String]>([])
+      let reader = spawn(on: newsroom.world.configuration.taskExecutor) { [live = layer.live] in
+        guard let live else { return }
+        for await status in live.statuses { told.change { $0.append(status.description) } }
+      }
+      try await newsroom.settle()
+      _ = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle()
+      newsroom.cut()
+      try await newsroom.settle(.milliseconds(1))
+      #expect(told.value.first == "off: nothing is observed")
+      #expect(told.value.contains("catching up"))
+      #expect(told.value.contains("live"))
+      #expect(told.value.last?.hasPrefix("interrupted") == true)
+      reader.cancel()
+    }
+  }
+}

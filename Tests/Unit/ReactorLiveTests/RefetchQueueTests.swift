@@ -1,0 +1,63 @@
+import HTTPCaching
+import ReactorCore
+import Testing
+
+@testable import ReactorLive
+
+@Suite("The queue of changed keys") struct RefetchQueueTests {
+  private let keys = (0..<8).map { number in
+    RecordKey(
+      method: .get, url: "https://api.example.com/\(number)", scope: .shared, secretQueryItems: [],
+      digests: .ofProcess)
+  }
+  private var queue = RefetchQueue(concurrency: 2, interval: .milliseconds(250))
+
+  @Test mutating func `a quiet key is requested at once, and only as many at a time as allowed`() {
+    queue.add(Array(keys.prefix(3)), at: .zero)
+    #expect(queue.next(at: .zero) == [keys[0], keys[1]])
+    #expect(queue.next(at: .seconds(9)).isEmpty)
+    #expect(queue.deadline == nil)
+    queue.ended(keys[0], isOutdated: false, hasFailed: false, at: .milliseconds(10))
+    #expect(queue.next(at: .milliseconds(10)) == [keys[2]])
+  }
+
+  @Test mutating func `a hundred changes during a request cause one more, after twice its duration`() {
+    queue.add([keys[0]], at: .zero)
+    #expect(queue.next(at: .zero) == [keys[0]])
+    for _ in 0..<100 { queue.add([keys[0]], at: .milliseconds(50)) }
+    queue.ended(keys[0], isOutdated: true, hasFailed: false, at: .milliseconds(200))
+    #expect(queue.deadline == .milliseconds(400))
+    #expect(queue.next(at: .milliseconds(399)).isEmpty)
+    #expect(queue.next(at: .milliseconds(400)) == [keys[0]])
+    queue.ended(keys[0], isOutdated: false, hasFailed: false, at: .milliseconds(410))
+    #expect(queue.count == 0)
+    // A short request rests for the interval.
+    queue.add([keys[0]], at: .milliseconds(420))
+    #expect(queue.deadline == .milliseconds(650))
+  }
+
+  @Test mutating func `a request that fails for the moment is repeated ever later, and another change comes first`() {
+    queue.add([keys[0]], at: .zero)
+    var time = Duration.zero
+    for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
+      #expect(queue.next(at: time) == [keys[0]])
+      queue.ended(keys[0], isOutdated: true, hasFailed: true, at: time)
+      #expect(queue.deadline == time + .seconds(wait))
+      time += .seconds(wait)
+    }
+    queue.add([keys[0]], at: time - .seconds(50))
+    #expect(queue.next(at: time - .seconds(50)) == [keys[0]])
+  }
+
+  @Test mutating func `a key that failed for good is asked for again only if it changes`() {
+    queue.add([keys[0]], at: .zero)
+    _ = queue.next(at: .zero)
+    queue.drop(keys[0], at: .zero)
+    #expect(queue.count == 0)
+    queue.add([keys[1]], at: .zero)
+    _ = queue.next(at: .zero)
+    queue.add([keys[1]], at: .milliseconds(10))
+    queue.drop(keys[1], at: .milliseconds(20))
+    #expect(queue.next(at: .milliseconds(250)) == [keys[1]])
+  }
+}
