@@ -65,6 +65,7 @@ let libraries: [Target] = [
   .target(name: "ReactorOutbox", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
   .target(name: "ServerSentEvents", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorFlux", swiftSettings: settings),
+  .target(name: "ReactorChangeFeed", dependencies: httpTypes, swiftSettings: settings),
   .target(
     name: "ReactorLive", dependencies: httpTypes + ["HTTPCaching", "ReactorCore", "ServerSentEvents"],
     swiftSettings: settings),
@@ -185,7 +186,11 @@ let tests: [Target] = [
   tests(of: "ReactorFluxTests", ["ReactorFlux"]),
   tests(
     of: "ReactorLiveTests",
-    httpTypes + ["ReactorLive", "HTTPCaching", "ReactorCore", "ReactorTesting", "ServerSentEvents", "TestSupport"]),
+    httpTypes + [
+      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorTesting", "ServerSentEvents",
+      "TestSupport",
+    ]),
+  tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
   tests(
     of: "ReactorInspectorTests",
     httpTypes + ["ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorTesting", "TestSupport"]),
@@ -231,6 +236,7 @@ let package = Package(
     .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
     .library(name: "ReactorLive", targets: ["ReactorLive"]),
+    .library(name: "ReactorChangeFeed", targets: ["ReactorChangeFeed"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),

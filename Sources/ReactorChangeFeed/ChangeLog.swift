@@ -1,0 +1,106 @@
+/// The latest changes of a feed, each encoded once, and their positions.
+struct ChangeLog: Sendable {
+  struct Entry: Sendable {
+    let bytes: [UInt8]
+    let audience: ChangeAudience
+  }
+
+  /// The name of this history, which no other has.
+  let space: String
+  private let limit: Int
+  /// The entries as a ring: the one of position `n` is at `n % limit`.
+  private var ring: [Entry] = []
+  /// The position of the latest entry; zero before the first.
+  private(set) var head: UInt64 = 0
+
+  init(space: String, limit: Int) {
+    self.space = space
+    self.limit = max(limit, 1)
+  }
+
+  /// The position before the first entry that is kept.
+  private var oldest: UInt64 { head - UInt64(ring.count) }
+
+  func id(of position: UInt64) -> String { "\(space).\(position)" }
+
+  /// Returns the position that a client names; `nil` if it is of another history, or if what came
+  /// behind it is no longer kept.
+  func position(of id: String) -> UInt64? {
+    guard let dot = id.lastIndex(of: "."), id[..<dot] == space, let number = UInt64(id[id.index(after: dot)...]),
+      number >= oldest, number <= head
+    else { return nil }
+    return number
+  }
+
+  mutating func append(_ targets: [ChangeTarget], spread: Duration?, to audience: ChangeAudience) {
+    head += 1
+    let data = ChangeEncoding.data(of: targets, spread: spread)
+    let entry = Entry(bytes: ChangeEncoding.event("change", data, id: id(of: head)), audience: audience)
+    if ring.count < limit { ring.append(entry) } else { ring[Int((head - 1) % UInt64(limit))] = entry }
+  }
+
+  /// Forgets every entry, so that each client learns that it may have missed something.
+  mutating func forget() {
+    head += 1
+    ring = []
+  }
+
+  /// Returns the bytes of what is behind `position` for a client of `audiences`; `nil` if that is no
+  /// longer kept.
+  ///
+  /// - Parameter largest: the size at which the answer is cut, so that a slow client is not given
+  ///   all at once.
+  func bytes(
+    behind position: inout UInt64, for audiences: Set<ChangeAudience>, atMost largest: Int
+  ) -> [UInt8]? {
+    guard position >= oldest else { return nil }
+    var bytes: [UInt8] = []
+    while position < head, bytes.count < largest {
+      position += 1
+      let entry = ring[Int((position - 1) % UInt64(limit))]
+      if entry.audience == .everyone || audiences.contains(entry.audience) { bytes += entry.bytes }
+    }
+    return bytes
+  }
+}
+
+/// The bytes of the events (WHATWG HTML §9.2, RFC 8259).
+enum ChangeEncoding {
+  /// - Parameter data: JSON, which has no line ends.
+  static func event(_ type: String, _ data: String = "{}", id: String? = nil) -> [UInt8] {
+    Array("event: \(type)\n\(id.map { "id: \($0)\n" } ?? "")data: \(data)\n\n".utf8)
+  }
+
+  static func data(of targets: [ChangeTarget], spread: Duration?) -> String {
+    let wait = spread.map { ",\"spread\":\(Int64($0 / .milliseconds(1)))" } ?? ""
+    let members = targets.map { target in
+      switch target {
+      case .url(let url): "{\"url\":\(quoted(url))\(wait)}"
+      case .under(let url): "{\"under\":\(quoted(url))\(wait)}"
+      case .group(let name): "{\"group\":\(quoted(name))\(wait)}"
+      case .all: "{\"all\":true\(wait)}"
+      }
+    }
+    return "{\"changes\":[\(members.joined(separator: ","))]}"
+  }
+
+  static func hello(isResumed: Bool, head: String, heartbeat: Duration) -> String {
+    "{\"v\":1,\"resumed\":\(isResumed),\"head\":\(quoted(head)),\"heartbeat\":\(heartbeat / .seconds(1))}"
+  }
+
+  /// Returns a JSON string (RFC 8259 §7).
+  static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\\\""
+      case "\\": quoted += "\\\\"
+      case "\u{0}"..<"\u{20}", "\u{7F}", "\u{2028}", "\u{2029}":
+        let hex = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}
