@@ -1,4 +1,3 @@
-
 /// The behaviour of ``LiveUpdates``.
 public struct LiveConfiguration: Sendable {
   /// When the stream is open.

@@ -34,7 +34,8 @@ extension LayerContext {
         url.scheme == api?.scheme, url.host == api?.host, url.port == api?.port
       else { return nil }
       let path = api?.path ?? ""
-      guard path.isEmpty || path == "/" || url.path == path || url.path.hasPrefix(path.hasSuffix("/") ? path : path + "/")
+      guard
+        path.isEmpty || path == "/" || url.path == path || url.path.hasPrefix(path.hasSuffix("/") ? path : path + "/")
       else { return nil }
       return key(ofURL: url.absoluteString).url
     }

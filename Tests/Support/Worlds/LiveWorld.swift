@@ -141,7 +141,8 @@ extension LiveWorld {
       let path = user.draws.number(below: Self.quiet)
       world.note("layer \(layer) fetches \(path)")
       _ = try await user.impatiently(in: world) { [reactors] in
-        try? await reactors[layer].fetch(Resource("\(path)"), policy: user.draws.chance(0.5) ? .cacheFirst : .networkOnly)
+        try? await reactors[layer].fetch(
+          Resource("\(path)"), policy: user.draws.chance(0.5) ? .cacheFirst : .networkOnly)
       }
     }
     judgeStatus(layer)
@@ -172,7 +173,8 @@ extension LiveWorld {
     let before = requests.value
     for (layer, paths) in watched.enumerated() {
       let status = layers[layer].live?.status
-      world.check(paths.isEmpty || status?.isLive == true, "layer \(layer) is \(status.map(\.description) ?? "nil") at the end")
+      world.check(
+        paths.isEmpty || status?.isLive == true, "layer \(layer) is \(status.map(\.description) ?? "nil") at the end")
       for path in paths {
         let shown = reactors[layer].cached(Resource("\(path)"))?.count
         // Without a value, no event concerns a stream. One of a removed value waits for a caller, and

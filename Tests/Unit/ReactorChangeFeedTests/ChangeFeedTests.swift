@@ -129,7 +129,8 @@ import Testing
     #expect(Self.text(await client.next()).hasPrefix("event: bye"))
   }
 
-  @Test func `clients are counted until their streams are released, and no more are taken than permitted`() async throws {
+  @Test func `clients are counted until their streams are released, and no more are taken than permitted`() async throws
+  {
     var configuration = configuration
     configuration.clients = 2
     let feed = ChangeFeed(configuration)
@@ -154,7 +155,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/a\"b\\c", #""/a\"b\\c""#), ("\n\r\t\u{0}", #""\u000a\u000d\u0009\u0000""#), ("\u{2028}\u{2029}\u{7F}", #""\u2028\u2029\u007f""#),
+    ("/a\"b\\c", #""/a\"b\\c""#), ("\n\r\t\u{0}", #""\u000a\u000d\u0009\u0000""#),
+    ("\u{2028}\u{2029}\u{7F}", #""\u2028\u2029\u007f""#),
     ("é🙂", "\"é🙂\""), ("\r\n", #""\u000d\u000a""#),
   ])
   func `a target with any character is one line of JSON`(_ text: String, _ json: String) throws {

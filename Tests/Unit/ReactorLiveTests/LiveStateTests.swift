@@ -1,5 +1,5 @@
-import HTTPTypes
 import Foundation
+import HTTPTypes
 import ReactorCore
 import Testing
 
@@ -14,7 +14,9 @@ import Testing
   }
 
   /// Opens a stream and greets it.
-  private mutating func begin(_ head: String = "a.5", resumed: Bool = false, at time: Duration = .zero) -> [LiveState.Action] {
+  private mutating func begin(_ head: String = "a.5", resumed: Bool = false, at time: Duration = .zero) -> [LiveState
+    .Action]
+  {
     if state.connection == 0 { _ = state.observed(true, at: time) }
     _ = state.opened(state.connection, .stream, at: time)
     return state.received(state.connection, Self.hello(head, resumed: resumed), id: "", at: time)
@@ -47,7 +49,9 @@ import Testing
     _ = state.time(.seconds(90))
     #expect(kinds(begin("a.7", resumed: true, at: .seconds(90))) == [])
     #expect(state.status.description == "catching up")
-    #expect(kinds(state.received(state.connection, .changed(changed, spread: .zero), id: "a.6", at: .seconds(91))) == ["mark"])
+    #expect(
+      kinds(state.received(state.connection, .changed(changed, spread: .zero), id: "a.6", at: .seconds(91))) == ["mark"]
+    )
     #expect(!state.status.isLive)
     _ = state.received(state.connection, .changed(changed, spread: .zero), id: "a.7", at: .seconds(91))
     #expect(state.status.isLive)

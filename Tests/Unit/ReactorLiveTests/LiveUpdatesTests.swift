@@ -161,7 +161,8 @@ private struct PostTransport: Transport {
     #"{"url":"https://other.example.com/v1/posts/1"}"#, #"{"url":"/v2/posts/1"}"#,
     #"{"url":"http://api.example.com/v1/posts/1"}"#, #"{"under":"/v10"}"#, #"{"group":"unknown"}"#, #"{"new":true}"#,
   ])
-  func `an address outside of the layer's API, or a target of a later version, changes nothing`(_ target: String) async {
+  func `an address outside of the layer's API, or a target of a later version, changes nothing`(_ target: String) async
+  {
     await run { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()

@@ -57,6 +57,15 @@ import Testing
       "../../ReactorTestingTests/Documentation/ReactorTestingExamples.swift"
     ),
     (
+      "Sources/ReactorLive/ReactorLive.docc/ReactorLive.md", "../../ReactorLiveTests/Documentation/LiveExamples.swift"
+    ),
+    (
+      "Sources/ReactorLive/ReactorLive.docc/LiveResources.md", "../../ReactorLiveTests/Documentation/LiveExamples.swift"
+    ),
+    (
+      "Sources/ReactorChangeFeed/ReactorChangeFeed.docc/ReactorChangeFeed.md", "../../ReactorLiveTests/Documentation/LiveExamples.swift"
+    ),
+    (
       "Sources/ReactorOperators/ReactorOperators.docc/ReactorOperators.md",
       "../../ReactorOperatorsTests/Documentation/FabricExamples.swift, "
         + "../../ReactorOperatorsTests/Documentation/OperatorExamples.swift"
