@@ -18,7 +18,8 @@ import Synchronization
 /// Publish a change after it is committed: a client asks for it at once.
 ///
 /// A client is a place in the list of changes, and has no queue, so a client that does not read
-/// costs no memory. If the list has gone on without it, it is told that it may have missed something.
+/// costs no memory. If the list has gone on without it, it is told that it may have missed
+/// something.
 ///
 /// Its methods may be called from any isolation.
 public final class ChangeFeed: Sendable {
@@ -106,7 +107,8 @@ extension ChangeFeed {
   /// - Parameters:
   ///   - request: The request of the client.
   ///   - audiences: The audiences of the client, besides ``ChangeAudience/everyone``.
-  ///   - lifetime: The time after which the stream ends, such as the rest of a token's. It ends after
+  ///   - lifetime: The time after which the stream ends, such as the rest of a token's. It ends
+  ///     after
   ///     ``ChangeFeedConfiguration/lifetime`` in any case, and the client reconnects.
   /// - Throws: ``ChangeFeedError/tooManyClients(limit:)``: answer with 503.
   public func open(
@@ -133,7 +135,7 @@ extension ChangeFeed {
       self, greeting: greeting, position: opened.position, audiences: audiences, endsAt: elapsed() + lifetime)
   }
 
-  /// What a client gets next.
+  /// The next step of a client's stream.
   enum Delivery {
     case bytes([UInt8])
     case wait

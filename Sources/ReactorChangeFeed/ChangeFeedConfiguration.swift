@@ -20,6 +20,7 @@ public struct ChangeFeedConfiguration: Sendable {
   /// The executor of the heartbeats.
   package var taskExecutor: (any TaskExecutor)?
 
+  /// Creates a configuration with the defaults.
   public init() {}
 }
 

@@ -45,8 +45,8 @@ struct ChangeLog: Sendable {
     ring = []
   }
 
-  /// Returns the bytes of what is behind `position` for a client of `audiences`; `nil` if that is no
-  /// longer kept.
+  /// Returns the bytes of what is behind `position` for a client of `audiences`; `nil` if that is
+  /// no longer kept.
   ///
   /// - Parameter largest: the size at which the answer is cut, so that a slow client is not given
   ///   all at once.

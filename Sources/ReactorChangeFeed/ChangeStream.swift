@@ -8,7 +8,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
   public typealias Failure = Never
 
-  /// What is known of the client.
+  /// The client's place and rights.
   struct Client {
     var position: UInt64
     let audiences: Set<ChangeAudience>
@@ -43,6 +43,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
       client: Client(position: position, audiences: audiences, endsAt: endsAt, heardAt: .zero))
   }
 
+  /// The iterator of the one reader.
   public struct Iterator: AsyncIteratorProtocol {
     private let seat: Seat
     private var greeting: [UInt8]?

@@ -1,4 +1,4 @@
-/// What has changed on a server, in the words of its clients.
+/// A part of a server's resources, as its clients name them.
 ///
 /// ```swift
 /// feed.publish([.url("/posts/7"), .group("front-page")])
@@ -14,7 +14,7 @@ public enum ChangeTarget: Sendable, Hashable {
   case all
 }
 
-/// Who gets a change. A client has the audiences with which its stream was opened.
+/// A group of clients. A change is delivered to one audience, and a stream is opened for several.
 public struct ChangeAudience: Sendable, Hashable {
   /// The name, which no client sees.
   public let name: String

@@ -1,6 +1,6 @@
 /// The behaviour of ``LiveUpdates``.
 public struct LiveConfiguration: Sendable {
-  /// When the stream is open.
+  /// The times at which the stream is open.
   public enum Opening: Sendable, Hashable {
     /// While a stream or an observer of the layer is open, and for this time after the last one.
     case whileObserved(linger: Duration)
@@ -8,7 +8,8 @@ public struct LiveConfiguration: Sendable {
     case always
   }
 
-  /// When the stream is open. Default: while something is observed, and 30 seconds longer.
+  /// The times at which the stream is open. Default: while something is observed, and 30 seconds
+  /// longer.
   public var opens: Opening = .whileObserved(linger: .seconds(30))
   /// The requests that changes may cause at once. Default: 4.
   public var concurrency = 4
@@ -27,5 +28,6 @@ public struct LiveConfiguration: Sendable {
   /// The seed of the random waits. Default: `nil`, a random seed.
   package var seed: UInt64?
 
+  /// Creates a configuration with the defaults.
   public init() {}
 }

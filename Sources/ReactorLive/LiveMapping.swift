@@ -2,7 +2,7 @@ import Foundation
 public import ReactorCore
 public import ServerSentEvents
 
-/// What an event of a server says about the layer's resources.
+/// An event's statement about the layer's resources.
 @nonexhaustive public enum LiveEffect: Sendable {
   /// These resources have changed. What is cached of them is stale, and what is observed is
   /// requested again.
@@ -34,12 +34,12 @@ public struct LiveMapping: Sendable {
   /// Creates the meaning of another server's events.
   ///
   /// - Parameters:
-  ///   - resumes: `true` if the server repeats, after a reconnection, everything behind the request's
-  ///     `Last-Event-ID`. By default, each reconnection counts as a gap.
-  ///   - covers: The resources whose changes the stream tells. They poll rarely while it is open, and
-  ///     a gap concerns them.
-  ///   - heartbeat: The interval at which the server sends at least a comment. If nothing arrives for
-  ///     two and a half of them, the stream is opened anew. By default, there is no limit.
+  ///   - resumes: `true` if the server repeats, after a reconnection, everything behind
+  ///     the request's `Last-Event-ID`. By default, each reconnection counts as a gap.
+  ///   - covers: The resources whose changes the stream tells. They poll rarely while it is open,
+  ///     and a gap concerns them.
+  ///   - heartbeat: The interval at which the server sends at least a comment. If nothing arrives
+  ///     for two and a half of them, the stream is opened anew. By default, there is no limit.
   ///   - effects: Returns what an event says: an empty array for nothing, `nil` if it is not
   ///     understood. The latter, and an error, count as a gap. It may be called from any isolation.
   public init(

@@ -2,7 +2,7 @@ import Foundation
 import ReactorCore
 import ServerSentEvents
 
-/// What an event tells ``LiveState``.
+/// An event as ``LiveState`` reads it.
 enum LiveSignal: Sendable {
   /// The first event of a stream of changes.
   case hello(LiveHello)
@@ -18,7 +18,8 @@ enum LiveSignal: Sendable {
 
 /// The first event of a stream of changes.
 struct LiveHello: Sendable {
-  /// A Boolean value that indicates whether the server repeats what is behind the request's position.
+  /// A Boolean value that indicates whether the server repeats what is behind the request's
+  /// position.
   var isResumed: Bool
   /// The position of the latest change.
   var head: LivePosition?

@@ -1,7 +1,8 @@
 import ReactorCore
 
-/// The state of a stream of changes. It decides when to connect, what an event makes stale, and what
-/// counts as missed. It calls no other code: its methods return actions, which the shell performs.
+/// The state of a stream of changes. It decides when to connect, what an event makes stale, and
+/// what counts as missed. It calls no other code: its methods return actions, which the shell
+/// performs.
 struct LiveState: Sendable {
   enum Action: Sendable {
     case connect(UInt64, lastEventID: String)
@@ -228,7 +229,7 @@ extension LiveState {
     case .hello(let hello): actions = greeted(hello, &open)
     case .changed(let set, let spread):
       guard !isGreeting || isNew(id) else { break }
-      // Another history: nobody has told what happened before.
+      // Another history, whose earlier changes are not known.
       if let position, let new = LivePosition(id), new.space != position.space {
         actions = [.markCovered(spread: Self.gapSpread)]
       } else if !set.isEmpty {

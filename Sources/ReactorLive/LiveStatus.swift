@@ -1,6 +1,6 @@
 public import ReactorCore
 
-/// Whether the changes of the server arrive.
+/// The state of the stream of a server's changes.
 ///
 /// ```swift
 /// for await status in layer.live.statuses { badge.isHidden = status.isLive }

@@ -7,9 +7,9 @@ import Synchronization
 /// The stream of changes of a layer: what changes on the server is on screen a moment later.
 ///
 /// ```
-/// server ── events ─▶ EventStreamParser ─▶ LiveMapping ─▶ LiveState ─▶ marks in the layer
-///                                                          │            observed keys ─▶ RefetchQueue
-///                                                          └ when to connect, what was missed
+/// events ─▶ EventStreamParser ─▶ LiveMapping ─▶ LiveState ─▶ marks in the layer
+///                                                 │           observed keys ─▶ RefetchQueue
+///                                                 └ when to connect, what was missed
 /// ```
 ///
 /// An event marks what it names as stale. What is observed of it is requested again: at once, each
@@ -17,8 +17,8 @@ import Synchronization
 /// time. A request under way goes on, so that a value that changes all the time is shown all the
 /// time. What is not observed causes no request.
 ///
-/// When changes may have been missed, everything that the stream covers is stale. A stream is a hint:
-/// the freshness that responses state stays in force, and polling goes on at a long interval.
+/// When changes may have been missed, everything that the stream covers is stale. A stream is a
+/// hint: the freshness that responses state stays in force, and polling goes on at a long interval.
 ///
 /// Get it from ``ReactorCore/ModelLayer/live``. Its methods may be called from any isolation.
 public final class LiveUpdates: Sendable {
@@ -90,7 +90,7 @@ public final class LiveUpdates: Sendable {
 }
 
 extension LiveUpdates {
-  /// Whether changes arrive now.
+  /// The state of the stream now.
   public var status: LiveStatus { state.withLock(\.live.status) }
 
   /// The status, and again after each change. A slow reader skips intermediate ones, but never the

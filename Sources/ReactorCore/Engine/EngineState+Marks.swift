@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What the server has changed, as another means than a response tells.
+/// Changes of the server that the layer has heard of by other means than a response.
 extension EngineState {
   /// Marks stale the copies of `set` that were requested before `number`. Flights go on, and
   /// nothing is requested.

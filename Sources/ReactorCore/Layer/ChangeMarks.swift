@@ -2,8 +2,8 @@ import Foundation
 import HTTPCaching
 import Synchronization
 
-/// The latest changes of a server that the layer has heard of. What was requested before a change is
-/// stale, whether it arrives later or lies on disk.
+/// The latest changes of a server that the layer has heard of. What was requested before a change
+/// is stale, whether it arrives later or lies on disk.
 ///
 /// A mark neither ends nor restarts a request: its response is committed and shown, and is stale.
 final class ChangeMarks: Sendable {
@@ -127,8 +127,8 @@ extension LayerContext {
     return set
   }
 
-  /// Polls the keys of `set` no more often than once in an interval, while changes are told by other
-  /// means. With `nil`, each stream polls at its own interval.
+  /// Polls the keys of `set` no more often than once in an interval, while changes are told by
+  /// other means. With `nil`, each stream polls at its own interval.
   package func limitPolling(_ limit: (set: KeySet, interval: Duration)?) {
     pollingLimit.withLock { $0 = limit.map { PollingLimit(set: $0.set, interval: $0.interval) } }
     announce(.pollingLimited)

@@ -26,7 +26,7 @@ final class LiveWorld: Sendable {
   }
 
   fileprivate static let paths = 6
-  /// The path that nobody asks for.
+  /// The path that is never fetched nor observed.
   private static let quiet = 5
   private static let heartbeat: Duration = .seconds(5)
 
@@ -177,8 +177,8 @@ extension LiveWorld {
         paths.isEmpty || status?.isLive == true, "layer \(layer) is \(status.map(\.description) ?? "nil") at the end")
       for path in paths {
         let shown = reactors[layer].cached(Resource("\(path)"))?.count
-        // Without a value, no event concerns a stream. One of a removed value waits for a caller, and
-        // one that failed for the next reason to ask.
+        // Without a value, no event concerns a stream. One of a removed value waits for a caller,
+        // and one that failed for the next reason to ask.
         guard let shown else { continue }
         let real = server.withLock { $0.counts[path] }
         world.check(shown == real, "layer \(layer) shows \(shown) for \(path), and the server has \(real)")
@@ -186,7 +186,7 @@ extension LiveWorld {
     }
     try? await world.clock.sleep(for: .seconds(60))
     world.check(requests.value == before, "requests are sent, and nothing has changed")
-    world.check(requests.value[Self.quiet] == 0, "a path that nobody observes was requested")
+    world.check(requests.value[Self.quiet] == 0, "a path was requested that is not observed")
   }
 }
 

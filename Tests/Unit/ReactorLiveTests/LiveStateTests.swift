@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: [("b.5", true), ("a.5", false)])
-  mutating func `another history, or one that is forgotten, marks everything`(_ head: String, _ isResumed: Bool) {
+  mutating func `another history, or a forgotten place, marks everything`(_ head: String, _ isResumed: Bool) {
     _ = begin("a.5")
     _ = state.ended(state.connection, nil, at: .seconds(20))
     _ = state.time(.seconds(90))
@@ -78,7 +78,7 @@ import Testing
     #expect(kinds(state.received(state.connection, .gap, id: "z.1", at: .zero)) == ["markCovered"])
   }
 
-  @Test mutating func `what an ended connection reports is dropped`() {
+  @Test mutating func `reports of an earlier connection are dropped`() {
     _ = begin("a.5")
     let old = state.connection
     _ = state.reconnect()
@@ -175,7 +175,7 @@ import Testing
     #expect(state.status.description.hasPrefix("interrupted"))
   }
 
-  @Test mutating func `a wait that the server asks for is kept, and connectivity ends a wait`() {
+  @Test mutating func `a wait that the server asks for is kept, and connectivity makes it over`() {
     _ = state.observed(true, at: .zero)
     _ = state.ended(state.connection, Self.refusal(503), status: 503, pause: .seconds(120), at: .zero)
     #expect(state.deadline == .seconds(120))
@@ -221,7 +221,7 @@ import Testing
 extension LiveState {
   fileprivate mutating func heardAt(_ time: Duration) { heard(connection, position: lastEventID, at: time) }
 
-  /// The deadline of the wait, without that of the polling intervals.
+  /// The time of the next attempt, without the end of the grace for polling.
   fileprivate var nextRetry: Duration? {
     var copy = self
     _ = copy.time(.zero)

@@ -139,7 +139,7 @@ private struct PostTransport: Transport {
     }
   }
 
-  @Test func `what nobody observes causes no request, and is asked for when somebody does`() async {
+  @Test func `a change of an unobserved resource causes no request before the next fetch`() async {
     await run { newsroom, layer in
       let posts = layer.reactor(Post.self)
       _ = try await posts.fetch("posts/2")

@@ -63,7 +63,8 @@ import Testing
       "Sources/ReactorLive/ReactorLive.docc/LiveResources.md", "../../ReactorLiveTests/Documentation/LiveExamples.swift"
     ),
     (
-      "Sources/ReactorChangeFeed/ReactorChangeFeed.docc/ReactorChangeFeed.md", "../../ReactorLiveTests/Documentation/LiveExamples.swift"
+      "Sources/ReactorChangeFeed/ReactorChangeFeed.docc/ReactorChangeFeed.md",
+      "../../ReactorLiveTests/Documentation/LiveExamples.swift"
     ),
     (
       "Sources/ReactorOperators/ReactorOperators.docc/ReactorOperators.md",
