@@ -118,21 +118,24 @@ extension ChangeFeed {
     let random = Double.random(in: 0.8...1.2)
     let lifetime = min(configuration.lifetime * random, lifetime ?? configuration.lifetime * random)
     let limit = configuration.clients
-    let opened = state.withLock { state -> (greeting: String, position: UInt64)? in
+    let opened = state.withLock { state -> (greeting: String, position: UInt64, isBehind: Bool)? in
       guard state.clients < limit else { return nil }
       state.clients += 1
       // The place is taken before the greeting is sent: what is requested after it, is newer.
       let position = state.log.position(of: lastEventID)
       let head = state.log.id(of: state.log.head)
       let hello = ChangeEncoding.hello(isResumed: position != nil, head: head, heartbeat: configuration.heartbeat)
-      return (hello, position ?? state.log.head)
+      return (hello, position ?? state.log.head, position.map { $0 < state.log.head } ?? false)
     }
     guard let opened else { throw .tooManyClients(limit: limit) }
     let greeting =
       Array("retry: \(Int64(configuration.retry / .milliseconds(1)))\n".utf8)
       + ChangeEncoding.event("hello", opened.greeting)
     return ChangeStream(
-      self, greeting: greeting, position: opened.position, audiences: audiences, endsAt: elapsed() + lifetime)
+      self, greeting: greeting,
+      client: ChangeStream.Client(
+        position: opened.position, audiences: audiences, endsAt: elapsed() + lifetime, heardAt: .zero,
+        isCatchingUp: opened.isBehind))
   }
 
   /// The next step of a client's stream.
@@ -149,7 +152,12 @@ extension ChangeFeed {
       if bytes == nil { client.position = state.log.head }
       return (bytes, state.log.id(of: client.position), state.isEnding)
     }
-    let isDue = now - client.heardAt >= configuration.heartbeat
+    let farewell = ChangeEncoding.event("bye")
+    guard now < client.endsAt else { return .end(farewell) }
+    if isEnding { return .end((bytes ?? ChangeEncoding.event("reset", id: id)) + farewell) }
+    // A client that comes back waits for the position of its greeting, whoever's events led there.
+    let isDue = now - client.heardAt >= configuration.heartbeat || client.isCatchingUp
+    client.isCatchingUp = false
     guard let bytes else {
       client.heardAt = now
       return .bytes(ChangeEncoding.event("reset", id: id))
@@ -159,8 +167,7 @@ extension ChangeFeed {
       // A block without data moves the position. The events of others have moved it, too.
       return .bytes(bytes.isEmpty ? Array("id: \(id)\n\n".utf8) : bytes)
     }
-    guard isEnding || now >= client.endsAt else { return .wait }
-    return .end(ChangeEncoding.event("bye"))
+    return .wait
   }
 
   /// Waits for the next change, or for a heartbeat.

@@ -8,8 +8,9 @@ struct ChangeLog: Sendable {
   /// The name of this history, which no other has.
   let space: String
   private let limit: Int
-  /// The entries as a ring: the one of position `n` is at `n % limit`.
+  /// The entries as a ring: the one of position `base + 1 + n` is at `n % limit`.
   private var ring: [Entry] = []
+  private var base: UInt64 = 0
   /// The position of the latest entry; zero before the first.
   private(set) var head: UInt64 = 0
 
@@ -18,8 +19,13 @@ struct ChangeLog: Sendable {
     self.limit = max(limit, 1)
   }
 
+  /// The largest data of an event, in bytes.
+  static let largest = 64 << 10
+
   /// The position before the first entry that is kept.
   private var oldest: UInt64 { head - UInt64(ring.count) }
+
+  private func index(of position: UInt64) -> Int { Int((position - base - 1) % UInt64(limit)) }
 
   func id(of position: UInt64) -> String { "\(space).\(position)" }
 
@@ -34,15 +40,17 @@ struct ChangeLog: Sendable {
 
   mutating func append(_ targets: [ChangeTarget], spread: Duration?, to audience: ChangeAudience) {
     head += 1
-    let data = ChangeEncoding.data(of: targets, spread: spread)
+    var data = ChangeEncoding.data(of: targets, spread: spread)
+    // A client reads lines of a limited length, and an event that it cannot read names everything.
+    if data.utf8.count > Self.largest { data = ChangeEncoding.data(of: [.all], spread: spread) }
     let entry = Entry(bytes: ChangeEncoding.event("change", data, id: id(of: head)), audience: audience)
-    if ring.count < limit { ring.append(entry) } else { ring[Int((head - 1) % UInt64(limit))] = entry }
+    if ring.count < limit { ring.append(entry) } else { ring[index(of: head)] = entry }
   }
 
   /// Forgets every entry, so that each client learns that it may have missed something.
   mutating func forget() {
     head += 1
-    ring = []
+    (ring, base) = ([], head)
   }
 
   /// Returns the bytes of what is behind `position` for a client of `audiences`; `nil` if that is
@@ -57,7 +65,7 @@ struct ChangeLog: Sendable {
     var bytes: [UInt8] = []
     while position < head, bytes.count < largest {
       position += 1
-      let entry = ring[Int((position - 1) % UInt64(limit))]
+      let entry = ring[index(of: position)]
       if entry.audience == .everyone || audiences.contains(entry.audience) { bytes += entry.bytes }
     }
     return bytes

@@ -14,6 +14,8 @@ public struct ChangeStream: AsyncSequence, Sendable {
     let audiences: Set<ChangeAudience>
     let endsAt: Duration
     var heardAt: Duration
+    /// The client has missed something, and waits for the position of its greeting.
+    var isCatchingUp: Bool
   }
 
   /// Counts the client for as long as its stream or its iterator lives.
@@ -26,22 +28,15 @@ public struct ChangeStream: AsyncSequence, Sendable {
 
   private let seat: Seat
   private let greeting: [UInt8]
-  private let position: UInt64
-  private let audiences: Set<ChangeAudience>
-  private let endsAt: Duration
+  private let client: Client
 
-  init(
-    _ feed: ChangeFeed, greeting: [UInt8], position: UInt64, audiences: Set<ChangeAudience>, endsAt: Duration
-  ) {
+  init(_ feed: ChangeFeed, greeting: [UInt8], client: Client) {
     seat = Seat(feed)
-    (self.greeting, self.position, self.audiences, self.endsAt) = (greeting, position, audiences, endsAt)
+    (self.greeting, self.client) = (greeting, client)
   }
 
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(
-      seat: seat, greeting: greeting,
-      client: Client(position: position, audiences: audiences, endsAt: endsAt, heardAt: .zero))
-  }
+  /// Returns the iterator, for one reader.
+  public func makeAsyncIterator() -> Iterator { Iterator(seat: seat, greeting: greeting, client: client) }
 
   /// The iterator of the one reader.
   public struct Iterator: AsyncIteratorProtocol {

@@ -260,6 +260,12 @@ extension LiveState {
     return [.markCovered(spread: isFirst ? .zero : Self.gapSpread)]
   }
 
+  /// The stream cannot be read on. Its place is forgotten, since the server would repeat what is
+  /// behind it.
+  mutating func becameUnreadable(_ number: UInt64) {
+    if number == connection { lastEventID = "" }
+  }
+
   /// Returns `true` for an event that was not applied yet.
   private func isNew(_ id: String) -> Bool {
     guard let new = LivePosition(id) else { return true }

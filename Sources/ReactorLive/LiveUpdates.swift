@@ -51,8 +51,16 @@ public final class LiveUpdates: Sendable {
     /// Gaps and events whose keys are requested later than they are marked.
     var spread: [(set: KeySet, at: Duration)] = []
     var isPollingLimited = false
+    var isLimiting = false
     var readers: [UInt64: AsyncStream<LiveStatus>.Continuation] = [:]
     var lastReader: UInt64 = 0
+
+    /// Returns the limit that the layer has yet to know; `nil` if it knows, or is being told.
+    mutating func beginLimit() -> Bool? {
+      guard !isLimiting, live.limitsPolling != isPollingLimited else { return nil }
+      (isLimiting, isPollingLimited) = (true, live.limitsPolling)
+      return isPollingLimited
+    }
 
     var deadline: Duration? {
       ([live.deadline, queue.deadline] + spread.map(\.at)).compactMap(\.self).min()
@@ -145,9 +153,15 @@ extension LiveUpdates: LayerPart {
 
   package func observationChanged() {
     guard let layer else { return }
-    let isObserved = layer.isObserved
-    if isObserved { watchReachability(layer) }
-    update { state, time in state.observed(isObserved, at: time) }
+    if layer.isObserved { watchReachability(layer) }
+    // Read under the lock, since two threads may tell of opposite changes.
+    update { state, time in state.observed(layer.isObserved, at: time) }
+  }
+
+  package func arrivedOutdated(_ key: RecordKey) {
+    let time = elapsed()
+    state.withLock { $0.queue.add([key], at: time) }
+    settle()
   }
 }
 
@@ -201,19 +215,19 @@ extension LiveUpdates {
       return due
     }
     for (set, _) in due { enqueue(set, at: time) }
-    let (keys, limit) = state.withLock { state -> ([RecordKey], Bool?) in
-      let limits = state.live.limitsPolling
-      defer { state.isPollingLimited = limits }
-      return (state.queue.next(at: time), limits == state.isPollingLimited ? nil : limits)
-    }
-    if let limit { limitPolling(limit) }
-    for key in keys { request(key) }
+    for key in state.withLock({ $0.queue.next(at: time) }) { request(key) }
+    limitPolling()
     startTimer()
   }
 
-  private func limitPolling(_ isLimited: Bool) {
-    guard let layer else { return }
-    layer.limitPolling(isLimited ? (layer.set(of: mapping.covers), configuration.pollingBackstop) : nil)
+  /// Tells the layer whether covered streams poll rarely. One thread does so at a time, until the
+  /// layer knows the latest.
+  private func limitPolling() {
+    while let isLimited = state.withLock({ $0.beginLimit() }) {
+      guard let layer else { return }
+      layer.limitPolling(isLimited ? (layer.set(of: mapping.covers), configuration.pollingBackstop) : nil)
+      state.withLock { $0.isLimiting = false }
+    }
   }
 
   private func startTimer() {
@@ -297,7 +311,11 @@ extension LiveUpdates {
             response.status == 204 ? .ended : isStream ? .stream : .other(contentType: response.contentType)
           self?.update { state, time in state.opened(number, head, at: time) }
           guard isStream, response.status != 204 else { return }
-          try await self?.read(response, number)
+          try await Self.read(response) { events, parser in
+            self?.apply(events, parser, number)
+          } unreadable: {
+            self?.state.withLock { $0.live.becameUnreadable(number) }
+          }
           self?.update { state, time in state.ended(number, nil, at: time) }
         } catch {
           self?.ended(number, error)
@@ -305,14 +323,23 @@ extension LiveUpdates {
       })
   }
 
-  private func read(_ response: LiveResponse, _ number: UInt64) async throws(ReactorError) {
+  /// Reads a stream to its end. It retains no updates, so that their release ends it.
+  private static func read(
+    _ response: LiveResponse, apply: ([ServerSentEvent], EventStreamParser) -> Void, unreadable: () -> Void
+  ) async throws(ReactorError) {
     // Without the place of the request, which may be of a history that is over.
     var parser = EventStreamParser()
     do {
       for try await bytes in response.body {
         var events: [ServerSentEvent] = []
-        try parser.feed(bytes) { (event: ServerSentEvent) in events.append(event) }
-        apply(events, parser, number)
+        var failure: EventSourceError?
+        do throws(EventSourceError) {
+          try parser.feed(bytes) { (event: ServerSentEvent) in events.append(event) }
+        } catch { failure = error }
+        apply(events, parser)
+        guard let failure else { continue }
+        unreadable()
+        throw failure
       }
     } catch {
       throw ReactorError(error, wrap: ReactorError.network)

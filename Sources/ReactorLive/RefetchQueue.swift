@@ -81,10 +81,11 @@ struct RefetchQueue: Sendable {
     let rest = run.startedAt + max(interval, (time - run.startedAt) * 2)
     restsUntil[key] = rest
     guard isOutdated || run.isAgain else { return failures[key] = nil }
-    guard hasFailed else {
+    guard hasFailed || !run.isAgain else {
       failures[key] = nil
       return insert(key, due: rest)
     }
+    // Also where a response leaves the key out of date, and nothing has changed meanwhile.
     let count = failures[key, default: 0]
     failures[key] = count + 1
     insert(key, due: max(rest, time + min(.seconds(1 << min(count, 6)), Self.longestWait)))

@@ -29,13 +29,25 @@ extension EngineState {
   func outdatedStreams(in set: KeySet) -> [RecordKey] {
     memory.entries.values.filter { entry in
       guard !entry.subscribers.isEmpty, !entry.isForgotten, contains(entry, in: set) else { return false }
-      return entry.subscribers.all.contains { subscriber in
-        guard subscriber.policy != .cacheOnly else { return false }
-        // A response on its way may be from before the change.
-        guard let copy = entry.copy(for: subscriber) else { return entry.error != nil || entry.flight != nil }
-        return copy.freshness.invalidatedAt != nil && copy.origin != .local
-      }
+      return entry.subscribers.all.contains { isOutdated($0, entry) }
     }.map(\.key)
+  }
+
+  private func isOutdated(_ subscriber: Subscriber, _ entry: Entry) -> Bool {
+    guard subscriber.policy != .cacheOnly else { return false }
+    // A response on its way may be from before the change.
+    guard let copy = entry.copy(for: subscriber) else { return entry.error != nil || entry.flight != nil }
+    return copy.freshness.invalidatedAt != nil && copy.origin != .local
+  }
+
+  /// Returns the resources of a key whose streams are out of date: one for each variant.
+  func outdatedResources(of key: RecordKey) -> [Resource] {
+    guard let entry = memory.entries[key] else { return [] }
+    return entry.subscribers.all.filter { isOutdated($0, entry) }.reduce(into: []) { resources, subscriber in
+      if !resources.contains(where: { $0.headers == subscriber.resource.headers }) {
+        resources.append(subscriber.resource)
+      }
+    }
   }
 
   /// Moves the next polls, since their intervals may be others.
@@ -53,7 +65,10 @@ extension ReactorEngine {
   var isObserved: Bool { state.withLock { $0.subscriberCount > 0 } }
 
   func renew(_ key: RecordKey) async throws(ReactorError) {
-    guard let resource = state.withLock({ $0.memory.entries[key]?.use.aliases.last }) else { return }
-    _ = try await fetch(resource, .networkOnly)
+    var failure: ReactorError?
+    for resource in state.withLock({ $0.outdatedResources(of: key) }) {
+      do { _ = try await fetch(resource, .networkOnly) } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
   }
 }

@@ -97,6 +97,7 @@ extension EngineState {
     let copy = copy(snapshot, entry, lead: lead, step.ticket.number)
     copy.note(isSaved: isSaved)
     setCopy(copy, of: entry)
+    if copy.freshness.invalidatedAt != nil, !entry.subscribers.isEmpty { effects.append(.tellOutdated(entry.key)) }
     entry.clearOutdated()
     // Other variants may be on disk without the invalidation's mark.
     if copy.head?.variant?.isMatchable != true { entry.invalidatedBefore = nil }

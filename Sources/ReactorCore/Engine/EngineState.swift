@@ -333,6 +333,8 @@ enum Effect: Sendable {
   case watchPower(TaskHandle)
   /// The first stream was opened, or the last one ended.
   case observe
+  /// A response of an observed key is out of date by a change of the server.
+  case tellOutdated(RecordKey)
   case wakeUp(TaskHandle, RecordKey, at: Duration)
   /// Shows newer values of entities in the keys that hold them.
   case showEntities(Set<RecordKey>, except: RecordKey)

@@ -93,6 +93,7 @@ import Synchronization
     case .sweep(let task): startSweeping(task)
     case .watchReachability(let task): startWatchingReachability(task)
     case .watchPower(let task): startWatchingPower(task)
+    case .tellOutdated(let key): for part in layer.parts { part.arrivedOutdated(key) }
     case .observe: for part in layer.parts { part.observationChanged() }
     case .wakeUp(let task, let key, let time): startWakeup(task, key, at: time)
     case .showEntities(let keys, let own):

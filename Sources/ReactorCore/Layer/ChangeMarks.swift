@@ -33,10 +33,13 @@ final class ChangeMarks: Sendable {
   /// so everything that is older counts as changed.
   private static let (limit, pathLimit) = (4_096, 64)
 
-  func add(_ set: KeySet, as number: Generation, at date: Date) {
-    guard !set.isEmpty else { return }
-    let mark = Mark(number: number, date: date)
-    state.withLock { state in
+  /// Adds a mark under a number that is drawn for it.
+  @discardableResult func add(_ set: KeySet, at date: Date, _ generations: Generations) -> Generation {
+    guard !set.isEmpty else { return 0 }
+    return state.withLock { state in
+      // Drawn here, so that of two marks the later one is added later.
+      let number = generations.next()
+      let mark = Mark(number: number, date: date)
       for group in set.groups { state.groups[group] = mark }
       for url in set.urls { state.urls[url] = mark }
       for path in set.paths { state.paths[path] = mark }
@@ -46,8 +49,9 @@ final class ChangeMarks: Sendable {
       if let newest = forgotten.max(by: { $0.number < $1.number }), newest.number > state.all?.number ?? 0 {
         state.all = newest
       }
+      latest.store(number, ordering: .releasing)
+      return number
     }
-    latest.store(number, ordering: .releasing)
   }
 
   /// Removes the older half of `marks` beyond the limit, and returns it.
@@ -95,9 +99,9 @@ extension LayerContext {
   /// on disk are compared with the marks when they are loaded; nothing is written.
   package func mark(_ set: KeySet) {
     guard !set.isEmpty else { return }
-    let (number, date) = (generations.next(), configuration.now())
+    let date = configuration.now()
     // First: a response that arrives meanwhile finds it.
-    marks.add(set, as: number, at: date)
+    let number = marks.add(set, at: date, generations)
     announce(.marked(set, number, date))
   }
 
@@ -112,9 +116,11 @@ extension LayerContext {
   /// - Throws: The error of the request.
   package func renew(_ key: RecordKey) async throws(ReactorError) {
     // A value that one reactor has fetched is loaded from disk by the others, or asked for again.
+    var failure: ReactorError?
     for member in livingMembers where !member.outdatedStreams(in: KeySet(urls: [key.url])).isEmpty {
-      try await member.renew(key)
+      do { try await member.renew(key) } catch { failure = failure ?? error }
     }
+    if let failure { throw failure }
   }
 
   /// A Boolean value that indicates whether a stream or an observer of the layer is open.

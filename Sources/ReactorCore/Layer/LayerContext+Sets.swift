@@ -10,7 +10,7 @@ extension LayerContext {
     guard !set.isEmpty else { return }
     let now = configuration.now
     // First: a response that is under way may name a group that was unknown until now.
-    marks.add(KeySet(groups: set.groups), as: generations.next(), at: now())
+    marks.add(KeySet(groups: set.groups), at: now(), generations)
     var done = set.named.union(livingMembers.flatMap { $0.keys(in: set) })
     for key in done.inOrder { await invalidate(key, at: now()) }
     guard set.isOpen else { return }

@@ -61,10 +61,15 @@ package protocol LayerPart: AnyObject, Sendable {
 
   /// Looks at ``LayerContext/isObserved``, which may have changed.
   func observationChanged()
+
+  /// A response of an observed key has arrived, and is out of date by a change that was told since
+  /// its request.
+  func arrivedOutdated(_ key: RecordKey)
 }
 
 extension LayerPart {
   package func observationChanged() {}
+  package func arrivedOutdated(_ key: RecordKey) {}
 }
 
 /// The share that a part has in a removal of everything.

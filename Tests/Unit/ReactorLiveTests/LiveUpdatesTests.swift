@@ -28,6 +28,7 @@ private final class Newsroom: Sendable {
   let streams = Shared<[AsyncThrowingStream<ArraySlice<UInt8>, any Error>.Continuation]>([])
   let refusal = Shared<ReactorError?>(nil)
   private let screens = Shared<[Screen]>([])
+  let groups = Shared<String?>(nil)
   let latency = Shared(Duration.milliseconds(10))
 
   init(_ world: SimulatedWorld) {
@@ -92,9 +93,9 @@ private final class Newsroom: Sendable {
     let number = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
     let likes = likes.value[number]
     try await world.clock.sleep(for: latency.value)
-    return (
-      HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=1000"]), Data(#"{"likes":\#(likes)}"#.utf8)
-    )
+    var fields: HTTPFields = [.cacheControl: "max-age=1000"]
+    if let name = HTTPField.Name("Cache-Groups") { fields[name] = groups.value }
+    return (HTTPResponse(status: .ok, headerFields: fields), Data(#"{"likes":\#(likes)}"#.utf8))
   }
 }
 
@@ -186,6 +187,40 @@ private struct PostTransport: Transport {
       newsroom.likes.change { $0[1] = 2 }
       newsroom.send("event: change\nid: a.2\ndata: \(data)\n\n")
       try await newsroom.settle(.seconds(3))
+      #expect(screen.likes == 2)
+    }
+  }
+
+  @Test func `a change of a group is not lost while the first response that names the group is on its way`() async {
+    await run { newsroom, layer in
+      newsroom.latency.change { $0 = .milliseconds(500) }
+      newsroom.groups.change { $0 = "\"likes\"" }
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle(.milliseconds(1))
+      newsroom.greet()
+      try await newsroom.settle(.seconds(5))
+      let other = newsroom.watch("posts/2", layer)
+      try await newsroom.settle(.milliseconds(100))
+      newsroom.likes.change { $0 = [4, 4, 4] }
+      newsroom.tell(#"{"group":"likes"}"#, at: "a.2")
+      try await newsroom.settle(.seconds(5))
+      #expect(screen.likes == 4)
+      #expect(other.likes == 4)
+    }
+  }
+
+  @Test func `an event too long to be read is a gap, and is not met again`() async {
+    await run { newsroom, layer in
+      let screen = newsroom.watch("posts/1", layer)
+      try await newsroom.settle()
+      newsroom.greet()
+      try await newsroom.settle()
+      newsroom.likes.change { $0[1] = 2 }
+      newsroom.send("event: change\nid: a.2\ndata: " + String(repeating: " ", count: 1 << 20) + "\n\n")
+      try await newsroom.settle(.seconds(5))
+      #expect(newsroom.opened.value == ["", ""])
+      newsroom.greet("a.2")
+      try await newsroom.settle(.seconds(5))
       #expect(screen.likes == 2)
     }
   }

@@ -49,6 +49,17 @@ import Testing
     #expect(queue.next(at: time - .seconds(50)) == [keys[0]])
   }
 
+  @Test mutating func `a key that stays out of date, though nothing changes, is asked for ever less often`() {
+    queue.add([keys[0]], at: .zero)
+    var time = Duration.zero
+    for wait in [1, 2, 4, 8] {
+      #expect(queue.next(at: time) == [keys[0]])
+      queue.ended(keys[0], isOutdated: true, hasFailed: false, at: time)
+      #expect(queue.deadline == time + .seconds(wait))
+      time += .seconds(wait)
+    }
+  }
+
   @Test mutating func `a key that failed for good is asked for again only if it changes`() {
     queue.add([keys[0]], at: .zero)
     _ = queue.next(at: .zero)
