@@ -21,6 +21,9 @@ public import Foundation
 public struct HTTPCache: Sendable {
   let persistence: (any Persistence)?
   package let digests: SecretDigests
+  /// The rules of `No-Vary-Search` in memory; `nil` if only exact URLs match. Copies of the cache
+  /// share them.
+  let rules: PathRules?
   /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`,
   /// `auth`, `client_secret`, `key`, `password`, `secret`, `sig`, `signature` and `token`.
   public static let defaultSecretQueryItems: Set<String> = SecretQuery.defaultNames
@@ -35,13 +38,17 @@ public struct HTTPCache: Sendable {
   ///
   /// - Parameter persistence: The store of the records. With `nil`, the cache stores nothing.
   public init(persistence: (any Persistence)?) {
-    self.init(persistence: persistence, digests: SecretDigests(of: persistence))
+    self.init(persistence: persistence, digests: nil)
   }
 
   /// Creates a cache whose keys have these digests of secrets.
-  package init(persistence: (any Persistence)?, digests: SecretDigests) {
+  ///
+  /// - Parameter honorsNoVarySearch: Pass `false` if only the response to a URL itself answers its
+  ///   requests. Default: `true`.
+  package init(persistence: (any Persistence)?, digests: SecretDigests? = nil, honorsNoVarySearch: Bool = true) {
     self.persistence = persistence
-    self.digests = digests
+    self.digests = digests ?? SecretDigests(of: persistence)
+    rules = honorsNoVarySearch && persistence != nil ? PathRules() : nil
   }
 
   /// A Boolean value that indicates whether the cache has a persistence.
@@ -101,9 +108,13 @@ public struct HTTPCache: Sendable {
   ///     stays stale even if that clock is set back later.
   /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
-    guard let record = try await load(key) else { return }
-    try await save(record, invalidatedAt: date, for: key)
-    for other in record.head.otherVariants.map(key.variant) {
+    let record: Record?
+    do { record = try await load(key) } catch {
+      try await noteChange(of: key, nil, at: date)
+      throw error
+    }
+    if let record { try await save(record, invalidatedAt: date, for: key) }
+    for other in record?.head.otherVariants.map(key.variant) ?? [] {
       do {
         if let record = try await load(other) { try await save(record, invalidatedAt: date, for: other) }
       } catch {
@@ -111,6 +122,7 @@ public struct HTTPCache: Sendable {
         try await persistence?.remove(other)
       }
     }
+    try await noteChange(of: key, record, at: date)
   }
 
   /// Returns the keys of the records that are stored for a URL, with any method.
@@ -124,7 +136,7 @@ public struct HTTPCache: Sendable {
   public func keys(of url: String, in scope: Scope?) async throws -> [RecordKey] {
     let keys = try await persistence?.entries(in: scope, url: NormalURL.spelling(of: url)).map(\.key.base) ?? []
     var seen: Set<RecordKey> = []
-    return keys.filter { seen.insert($0).inserted }
+    return keys.filter { !$0.isNote && seen.insert($0).inserted }
   }
 
   /// Removes the record of `key`, in all its variants.
@@ -144,6 +156,7 @@ public struct HTTPCache: Sendable {
   /// - Parameter scope: The scope to clear; `nil` clears every scope.
   /// - Throws: The persistence's error.
   public func removeAll(in scope: Scope?) async throws {
+    rules?.removeAll()
     try await persistence?.removeAll(in: scope)
   }
 }
@@ -151,8 +164,9 @@ public struct HTTPCache: Sendable {
 extension HTTPCache {
   /// Removes everything that a look-up of `key` may find. Reads one record and lists nothing.
   func forget(_ key: RecordKey) async throws {
-    let others = (try? await load(key))?.head.otherVariants ?? []
-    for digest in others { try await persistence?.remove(key.variant(digest)) }
+    let first = try? await load(key)
+    await forgetAlias(of: first, key)
+    for digest in first?.head.otherVariants ?? [] { try await persistence?.remove(key.variant(digest)) }
     try await persistence?.remove(key)
   }
 
@@ -184,6 +198,12 @@ extension HTTPCache {
 
   /// Saves `record` under `key`, or under a variant's own key where another variant has `key`.
   package func save(_ record: Record, for key: RecordKey) async throws {
+    let older = await replaced(by: record, for: key)
+    try await put(record, for: key)
+    await note(record, for: key, inPlaceOf: older)
+  }
+
+  private func put(_ record: Record, for key: RecordKey) async throws {
     guard let persistence else { return }
     var record = record
     record.head.identity = key.identity
@@ -205,7 +225,7 @@ extension HTTPCache {
     if let oldest { try await persistence.remove(key.variant(oldest)) }
   }
 
-  private func load(_ key: RecordKey) async throws -> Record? {
+  func load(_ key: RecordKey) async throws -> Record? {
     guard let record = try await persistence?.load(key), record.head.identity == key.identity else { return nil }
     return record
   }

@@ -34,6 +34,15 @@ final class ExchangesUnderWay: Sendable {
     }
   }
 
+  /// Records a change of a URL whose path has a rule (`No-Vary-Search`): any query of the path may be
+  /// equivalent.
+  func overtake(path url: String) {
+    let path = url.prefix { $0 != "?" }
+    entries.withLock { entries in
+      for url in entries.keys where url.prefix(while: { $0 != "?" }) == path { Self.overtake(&entries[url], in: nil) }
+    }
+  }
+
   /// Records that everything of a scope was removed; with `nil`, everything.
   func overtakeAll(in scope: Scope?) {
     entries.withLock { entries in

@@ -154,6 +154,9 @@ extension ProxyCache {
     let origin = URL(string: exchange.key.url)
     // Done before anything is marked stale, so that responses in flight are not stored later.
     underWay.overtake(urls: urls)
+    for key in changed {
+      if await records.hasRule(key) { underWay.overtake(path: key.url) }
+    }
     if let origin, !groups.isEmpty { underWay.overtake(groups: groups, of: WebOrigin(origin)) }
     let rest = underWay.begin(exchange.key)
     var failure: (any Error)?

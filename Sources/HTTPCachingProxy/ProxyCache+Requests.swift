@@ -33,9 +33,13 @@ extension ProxyCache {
   ) async -> Plan {
     let key = self.key(of: request, body, in: scope)
     guard Self.isLookedUp(request, key) else { return plan(for: request, key, Found(), at: now) }
-    let found = await lookUp(key, request)
+    var found = await lookUp(key, request)
+    guard let tier else {
+      await found.useEquivalent(of: key, to: request, in: self, at: now)
+      return plan(for: request, key, found, at: now)
+    }
     // The names in a tier are of URLs, so the response to a QUERY stays in this process.
-    guard let tier,
+    guard
       let look = tier.look(
         for: key, request.headerFields, mayShare: key.method == .get && mayShare(key, request.headerFields))
     else {
@@ -54,9 +58,25 @@ extension ProxyCache {
 
   /// A stored record, as a look-up has found it.
   struct Found: Sendable {
-    var record: Record?
+    /// The record that may answer the request.
+    var record: Record? { didSet { stored = record?.head } }
+    /// The head of the URL's own record, as it is in the store.
+    private(set) var stored: Record.Head?
     var hasOtherVariant = false
+    /// A Boolean value that indicates whether ``record`` is of an equivalent URL.
+    private(set) var isEquivalent = false
     var failure: (any Error)?
+
+    /// Takes the response to an equivalent URL, if it is newer.
+    mutating func useEquivalent(of key: RecordKey, to request: HTTPRequest, in cache: ProxyCache, at now: Date) async {
+      guard failure == nil else { return }
+      let (own, rules) = (stored, cache.rules)
+      let newest = await cache.records.newest(record, of: key, for: request.headerFields, at: now) {
+        $0.copyStatus(at: now, by: rules)?.isFresh == true
+      }
+      (record, isEquivalent) = (newest.record, newest.equivalent != nil)
+      stored = own
+    }
   }
 
   /// Returns the record that is stored for a request, or the error of the persistence.
@@ -78,7 +98,9 @@ extension ProxyCache {
     }
     switch (decision, stored) {
     case (.use, let stored?):
-      return .answer(answer(stored, to: request, at: now, source: .stored))
+      var answer = answer(stored, to: request, at: now, source: .stored)
+      if lookUp.isEquivalent { answer.cacheStatus.detail = "no-vary-search" }
+      return .answer(answer)
     case (.useAndRevalidate, let stored?):
       return .answerAndSend(
         answer(stored, to: request, at: now, source: .stored), exchange(validates: true))
@@ -102,7 +124,7 @@ extension ProxyCache {
     let validating = Self.validating(request, record?.head)
     return CacheRequest(
       request: validating ?? request, failure: lookUp.failure, client: request, key: key,
-      stored: record, found: lookUp.record?.head, sentAt: now, sendsValidators: validating != nil,
+      stored: record, found: lookUp.stored, sentAt: now, sendsValidators: validating != nil,
       forwardReason: forwardReason(request, key, lookUp, at: now),
       underWay: underWay.begin(key))
   }

@@ -43,11 +43,17 @@ public struct ProxyCache: Sendable {
   ///   - secretQueryItems: The names of query items whose values are kept out of the store. Where a
   ///     model layer uses the same store, pass the layer's names. With other names, the layer and
   ///     the cache store one URL under two keys.
+  ///   - honorsNoVarySearch: A Boolean value that indicates whether a response may answer requests
+  ///     of other queries of its path, as its `No-Vary-Search` says. Set it in a shared cache only
+  ///     if the server never answers for a user, or for another page, by its query alone: one
+  ///     response can otherwise replace all others of its path. Default: `nil`, which means `true`
+  ///     for a private cache and `false` for a shared one. A cache of a fleet never does it.
   public init(
     persistence: (any Persistence)?, rules: CacheRules = .private, keepsCookies: Bool = false,
-    secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
+    secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems, honorsNoVarySearch: Bool? = nil
   ) {
-    records = HTTPCache(persistence: persistence)
+    records = HTTPCache(
+      persistence: persistence, honorsNoVarySearch: honorsNoVarySearch ?? !rules.isShared)
     self.rules = rules
     self.keepsCookies = keepsCookies && !rules.isShared
     self.secretQueryItems = secretQueryItems
@@ -57,7 +63,7 @@ public struct ProxyCache: Sendable {
   ///
   /// - Parameter limit: The size of the records, in bytes.
   package init(limit: Int, tier: any CacheTier, digests: SecretDigests, secretQueryItems: Set<String>) {
-    records = HTTPCache(persistence: MemoryPersistence(limit: limit), digests: digests)
+    records = HTTPCache(persistence: MemoryPersistence(limit: limit), digests: digests, honorsNoVarySearch: false)
     rules = .private
     keepsCookies = false
     self.secretQueryItems = secretQueryItems
@@ -74,8 +80,8 @@ public struct ProxyCache: Sendable {
     try await records.keys(of: url, in: scope)
   }
 
-  /// Marks the record of `key` stale, in all its variants. The response to a request that is under
-  /// way is not stored.
+  /// Marks the record of `key` stale, in all its variants, and the responses to equivalent URLs
+  /// (`No-Vary-Search`). The response to a request that is under way is not stored.
   ///
   /// ```swift
   /// for key in try await cache.keys(of: url, in: nil) {
@@ -92,6 +98,7 @@ public struct ProxyCache: Sendable {
   /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
     underWay.overtake(urls: [key.url], in: key.scope)
+    if await records.hasRule(key) { underWay.overtake(path: key.url) }
     await tier?.fence([key.url], in: key.scope, removes: false)
     try await records.invalidate(key, at: date)
   }

@@ -41,6 +41,7 @@ extension TimelineEvent {
     case .parsed(let bytes, let duration): (count, self.duration) = (bytes, duration.milliseconds)
     case .duplicateMembers(let names): count = names.count
     case .methodReplaced(let method): reason = method.rawValue
+    case .equivalentHit(let key): reason = "\(key)"
     case .deprecated(let notice): reason = "\(notice)"
     case .notModified(let number), .pruned(_, let number), .saved(let number), .dropped(let number),
       .sharedHit(let number):

@@ -65,7 +65,7 @@ struct Waterfall {
     case .failed, .failedInOutage: finish(.failed, event.reason ?? "", event)
     case .cancelled, .superseded, .removed: finish(.cancelled, event.name.rawValue, event)
     case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .saveIsLate,
-      .methodReplaced, .deprecated, .invalidated, .evicted, .outageBegan, .outageEnded, .dropped, .drafted, .draftEnded,
+      .methodReplaced, .equivalentHit, .deprecated, .invalidated, .evicted, .outageBegan, .outageEnded, .dropped, .drafted, .draftEnded,
       .outbox:
       break
     }

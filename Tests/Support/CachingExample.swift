@@ -20,13 +20,17 @@ public enum CachingExample {
       receivedAt: time, invalidatedAt: invalidated.map { time.addingTimeInterval($0) })
   }
 
-  /// `GET; Name: value; Name: value`, each part of which may be missing.
+  /// `GET /a?b; Name: value; Name: value`, each part of which may be missing.
   public static func request(_ cell: String) -> HTTPRequest {
     var (first, fields) = parts(cell)
     fields[bodyName] = nil
+    var words = first?.split(separator: " ").map(String.init) ?? []
+    let target = words.last.flatMap { $0.hasPrefix("/") || $0.hasPrefix("?") ? $0 : nil }
+    if target != nil { words.removeLast() }
     return HTTPRequest(
-      method: first.flatMap { HTTPRequest.Method(rawValue: $0) } ?? .get, scheme: "https",
-      authority: "api.example.com", path: "/a", headerFields: fields)
+      method: words.first.flatMap { HTTPRequest.Method(rawValue: $0) } ?? .get, scheme: "https",
+      authority: "api.example.com", path: target.map { $0.hasPrefix("?") ? "/a\($0)" : $0 } ?? "/a",
+      headerFields: fields)
   }
 
   /// The content of a request: its part `Body`, which is no field.

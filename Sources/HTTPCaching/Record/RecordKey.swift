@@ -98,6 +98,39 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
 
   private static let variantPrefix = "\n:variant="
 
+  /// The key of the rule of the path: the latest `No-Vary-Search` of a response to any query of it.
+  var rule: RecordKey? { note(of: url.splitAtQuery.path) }
+
+  /// The key of the latest news of all URLs that are equivalent to this one by a value of
+  /// `No-Vary-Search`. Equivalent requests have one in common, and other requests have another.
+  ///
+  /// - Returns: `nil` if the query has too many items, or the URL has a fragment.
+  func alias(by value: NoVarySearch) -> RecordKey? {
+    let (path, query) = url.splitAtQuery
+    guard !url.utf8.contains(UInt8(ascii: "#")), let query = value.simplified(query) else { return nil }
+    return note(of: "\(path)?\(query)")
+  }
+
+  /// A Boolean value that indicates whether the record of the key is a note of the cache about
+  /// queries, and no response.
+  package var isNote: Bool { storage.isNote }
+
+  private func note(of url: String) -> RecordKey? {
+    guard var parts = Parts(identity: identity) else { return nil }
+    parts.url = url
+    parts.fields.append(Self.noteLine)
+    return RecordKey(parts)
+  }
+
+  /// No field, whose name never begins with a colon.
+  private static let noteLine = ":search"
+
+  /// A hash of the key without its query.
+  var pathHash: Int { storage.pathHash }
+
+  /// Returns whether the URLs differ in their queries alone, and the scopes not at all.
+  func hasPath(of other: RecordKey) -> Bool { storage.hasPath(of: other.storage) }
+
   private init(_ parts: Parts) { self.init(storage: Storage(parts)) }
 
   private init(storage: Storage) { self.storage = storage }
@@ -109,6 +142,14 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(storage.hash) }
+}
+
+extension String {
+  /// The URL up to its query, and the bytes of the query.
+  fileprivate var splitAtQuery: (path: String, query: Substring.UTF8View) {
+    let path = utf8.prefix { $0 != UInt8(ascii: "?") }
+    return (String(Substring(path)), utf8[path.endIndex...].dropFirst())
+  }
 }
 
 extension HTTPFields {
@@ -167,6 +208,23 @@ extension RecordKey {
     func isOf(url: String) -> Bool {
       url.utf8.count == Int(urlEnd - urlStart) && url.utf8.elementsEqual(urlBytes)
     }
+
+    var isNote: Bool { identity.utf8.suffix(8).elementsEqual("\n:search".utf8) }
+
+    var pathHash: Int {
+      var hasher = Hasher()
+      // In place: a miss of a path without a rule must cost nothing to speak of.
+      let wasHashed: Void? = identity.utf8.withContiguousStorageIfAvailable { bytes in
+        let path = bytes[..<Int(urlEnd)].dropFirst(Int(urlStart)).prefix { $0 != UInt8(ascii: "?") }
+        hasher.combine(bytes: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[..<path.endIndex])))
+        hasher.combine(bytes: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[Int(urlEnd)...])))
+      }
+      return wasHashed == nil ? hash : hasher.finalize()
+    }
+
+    func hasPath(of other: Storage) -> Bool { scope == other.scope && path.elementsEqual(other.path) }
+
+    private var path: Substring.UTF8View { urlBytes.prefix { $0 != UInt8(ascii: "?") } }
 
     private var urlBytes: Substring.UTF8View {
       let bytes = identity.utf8

@@ -102,8 +102,8 @@ extension HTTPCache {
     in scope: Scope?, where isMeant: (Record.Entry) async throws -> Bool
   ) async throws -> [RecordKey] {
     var keys: Set<RecordKey> = []
-    for entry in try await persistence?.entries(in: scope, url: nil) ?? [] where try await isMeant(entry) {
-      keys.insert(entry.key.base)
+    for entry in try await persistence?.entries(in: scope, url: nil) ?? [] where !entry.key.isNote {
+      if try await isMeant(entry) { keys.insert(entry.key.base) }
     }
     return keys.sortedUnspecialized { $0.identity < $1.identity }
   }

@@ -6,8 +6,8 @@ package import HTTPTypes
 package enum RedirectedResponse {
   /// Returns the fields to store: those of the last response, limited by the steps before it.
   ///
-  /// The validators are left out, because they belong to another URL (RFC 9110 §8.8). `Vary`
-  /// combines all steps. `Cache-Control` and `Age` state the shortest freshness that is left.
+  /// The validators are left out, because they belong to another URL (RFC 9110 §8.8), and so is
+  /// `No-Vary-Search`, which says nothing of the query that was redirected. `Vary` combines all steps. `Cache-Control` and `Age` state the shortest freshness that is left.
   ///
   /// A permanent redirect (301, 308) without freshness information limits nothing. Any other
   /// redirect without it (RFC 9110 §15.4) counts like a response without it.
@@ -24,7 +24,7 @@ package enum RedirectedResponse {
   ) -> HTTPFields {
     guard !redirects.isEmpty else { return answer.headerFields }
     var fields = answer.headerFields
-    for name in [.eTag, .lastModified, .expires] as [HTTPField.Name] { fields[name] = nil }
+    for name in [.eTag, .lastModified, .expires, NoVarySearch.field] as [HTTPField.Name] { fields[name] = nil }
     for value in redirects.flatMap({ $0.headerFields[values: .vary] }) {
       fields.append(HTTPField(name: .vary, value: value))
     }

@@ -53,7 +53,8 @@ package enum NormalURL {
     }
   }
 
-  private static func encode(_ byte: UInt8, to out: inout [UInt8]) {
+  /// Appends the percent-encoding of a byte.
+  static func encode(_ byte: UInt8, to out: inout [UInt8]) {
     out += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
   }
 
@@ -65,7 +66,8 @@ package enum NormalURL {
     return high << 4 | low
   }
 
-  private static func digit(_ byte: UInt8) -> UInt8? {
+  /// Returns the value of a hexadecimal digit, or `nil` for another character.
+  static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
     case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10

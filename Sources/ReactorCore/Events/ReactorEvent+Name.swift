@@ -3,7 +3,8 @@ extension ReactorEvent.Kind {
   /// order, and for metrics.
   @nonexhaustive public enum Name: String, Sendable, CaseIterable {
     /// The look-up in memory and persistence.
-    case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale
+    case memoryHit, memoryMiss, persistenceHit, equivalentHit, persistenceMiss, loadFailed,
+      servedStale
     /// The flight and its request.
     case joined, request, methodReplaced, response, deprecated, sharedHit, progress, retry,
       notModified
@@ -25,6 +26,7 @@ extension ReactorEvent.Kind {
     case .memoryHit: .memoryHit
     case .memoryMiss: .memoryMiss
     case .persistenceHit: .persistenceHit
+    case .equivalentHit: .equivalentHit
     case .persistenceMiss: .persistenceMiss
     case .loadFailed: .loadFailed
     case .servedStale: .servedStale

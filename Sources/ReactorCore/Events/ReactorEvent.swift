@@ -27,6 +27,9 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case memoryMiss
     /// Persistence had a record, and a model was made from it.
     case persistenceHit(isFresh: Bool)
+    /// Persistence has the response to an equivalent URL, by its `No-Vary-Search`, and it is used for
+    /// this key. The event ``persistenceHit(isFresh:)`` follows.
+    case equivalentHit(of: RecordKey)
     /// Persistence had no record.
     case persistenceMiss
     /// The record could not be loaded or parsed. The flight continues as if nothing were stored.
@@ -171,6 +174,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .memoryHit: "memory hit"
     case .memoryMiss: "memory miss"
     case .persistenceHit(let isFresh): "persistence hit, \(isFresh ? "fresh" : "stale")"
+    case .equivalentHit(let key): "equivalent of \(key)"
     case .persistenceMiss: "persistence miss"
     case .loadFailed(let error): "load failed, \(error.reason)"
     case .servedStale: "served stale"

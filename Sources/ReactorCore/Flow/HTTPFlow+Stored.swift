@@ -3,6 +3,12 @@ import HTTPTypes
 
 /// The stored response to a request: the validators that it lends, and its use after a 304.
 extension HTTPFlow {
+  func isFresh(_ head: Record.Head, _ resource: Resource, _ now: Date) -> Bool {
+    Freshness(head).status(
+      at: now, freshFor: resource.freshFor?.inSeconds, fallback: configuration.freshFor.inSeconds, staleIfError: 0)?
+      .isFresh ?? false
+  }
+
   /// Returns the record whose validators are sent; `nil` if nothing is stored or it cannot be read.
   func storedRecord(
     _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>

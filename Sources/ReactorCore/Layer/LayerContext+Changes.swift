@@ -92,6 +92,7 @@ extension LayerContext {
     await tellOthers(key)
     var keys = Set([RecordKey.get(key)] + self.keys(of: key.url))
     if let stored = try? await cache.keys(of: key.url, in: scope) { keys.formUnion(stored) }
+    keys.formUnion(await cache.equivalents(of: key) { self.livingMembers.flatMap(\.keys) })
     for key in keys.inOrder { await invalidate(key, isTold: true) }
   }
 }

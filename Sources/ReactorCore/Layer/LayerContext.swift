@@ -57,7 +57,8 @@ package final class LayerContext: Sendable {
   ) {
     self.backend = backend
     self.reachability = reachability ?? backend?.reachability
-    cache = HTTPCache(persistence: persistence)
+    // What other processes change is heard by URLs alone.
+    cache = HTTPCache(persistence: persistence, honorsNoVarySearch: upstream == nil)
     self.upstream = upstream?(cache, configuration)
     self.scope = scope
     self.configuration = configuration

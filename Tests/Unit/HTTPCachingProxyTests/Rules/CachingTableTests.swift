@@ -20,6 +20,7 @@ import Testing
   @Test func `every rule of HTTP caching has its table, and every table is read`() {
     let headings = [
       ["Stored", "Age", "Request", "Decision"], ["Stored for", "Response", "Age", "QUERY", "Result"],
+      ["Value", "Stored", "Request", "Equivalent"], ["Cache", "Stored", "Then", "Age", "Request", "Result"],
       ["Stored", "Age", "Request", "Stands in", "Always"],
       ["Request", "Response", "Stored"],
       ["Stored", "Age", "Request", "A shared cache's decision"], ["Request", "Response", "Stored by a shared cache"],
@@ -59,6 +60,40 @@ import Testing
       case (nil, nil): "nothing"
       }
     #expect(result == row[6])
+  }
+
+  @Test(arguments: rows("Value", "Stored", "Request", "Equivalent"))
+  func `another query is equivalent where its row says so`(row: [String]) async throws {
+    let proxy = Proxy()
+    var fields: HTTPFields = [.cacheControl: "max-age=60"]
+    if row[2] != "-" { fields[try #require(HTTPField.Name("No-Vary-Search"))] = CachingExample.plain(row[2]) }
+    let exchange = try await proxy.begin(row[3])
+    let response = HTTPResponse(status: .ok, headerFields: fields)
+    _ = await proxy.cache.receive(response, body: Data("stored".utf8), for: exchange, at: Proxy.time)
+    let (sent, answer) = try await proxy.exchange(row[4], age: 1)
+    #expect((sent == nil) == (row[5] == "yes"))
+    #expect(answer?.statusText == (row[5] == "yes" ? "hit; ttl=59; detail=no-vary-search" : nil))
+    // The same by another cache over the store, which has no rule in memory.
+    var other = proxy
+    other.cache = ProxyCache(persistence: proxy.cache.records.persistence)
+    #expect(try await (other.exchange(row[4], age: 1).sent == nil) == (row[5] == "yes"))
+  }
+
+  @Test(arguments: rows("Cache", "Stored", "Then", "Age", "Request", "Result"))
+  func `another query gets what its row says`(row: [String]) async throws {
+    var proxy = Proxy()
+    proxy.cache = ProxyCache(
+      persistence: MemoryPersistence(), rules: row[2] == "private" ? .private : .shared(),
+      honorsNoVarySearch: row[2].hasSuffix("honoring") ? true : nil)
+    for (cell, age, body) in [(row[3], 0.0, "the first"), (row[4], 2, "the second")] where cell != "-" {
+      let parts = CachingExample.plain(cell).split(separator: "; ", maxSplits: 1).map(String.init)
+      _ = try await proxy.exchange(parts[0], age: age, answer: parts.count > 1 ? parts[1] : "200", body: body)
+    }
+    let (sent, answer) = try await proxy.exchange(row[6], age: try #require(Double(row[5])), answer: "503")
+    let body = answer.map { $0.body.isEmpty ? "the head" : String(decoding: $0.body, as: UTF8.self) }
+    let used = answer?.response.status == .ok ? body : nil
+    let asks = sent.map { $0.headerFields.contains(.ifNoneMatch) ? "validate" : "ask" }
+    #expect([asks, used].compactMap(\.self).joined(separator: ", else ") == row[7])
   }
 
   private static let shared = CacheRules.shared(
