@@ -25,6 +25,7 @@ let package = Package(
       dependencies: [
         "CMeasuring",
         .product(name: "FastJSON", package: "Reactor"),
+        .product(name: "HTTPCachingProxy", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFleet", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),

@@ -14,6 +14,15 @@ struct KeyDetail: Sendable, Encodable {
     let waiters: Int
     let phase: String?
     let error: String?
+    let limits: [Limit]
+  }
+
+  /// A limit of requests that the server announced (`RateLimit`).
+  struct Limit: Sendable, Encodable {
+    let policy: String
+    let remaining: Int
+    /// Milliseconds since 1970; `nil` if the server does not say when more are available.
+    let until: Double?
   }
 
   /// Milliseconds since 1970.
@@ -40,6 +49,10 @@ extension KeyDetail.Model {
     self.init(
       model: status.model, state: status.condition.rawValue, origin: status.origin?.name,
       fetchedAt: status.fetchedAt?.milliseconds, bytes: status.bytes, observers: status.observers,
-      waiters: status.waiters, phase: status.phase?.rawValue, error: status.error.map(Reason.text))
+      waiters: status.waiters, phase: status.phase?.rawValue, error: status.error.map(Reason.text),
+      limits: status.limits.map { limit in
+        let until = status.fetchedAt.flatMap { at in limit.resetsAfter.map { at.milliseconds + $0.milliseconds } }
+        return KeyDetail.Limit(policy: limit.policy, remaining: limit.remaining, until: until)
+      })
   }
 }

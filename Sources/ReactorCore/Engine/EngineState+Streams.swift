@@ -185,7 +185,7 @@ extension EngineState {
       key: entry.key, model: name, condition: condition, origin: entry.copy?.origin,
       fetchedAt: entry.copy?.fetchedAt, age: status?.age, lifetime: status?.lifetime, bytes: entry.cost,
       observers: entry.subscribers.count, waiters: entry.continuations.count, phase: entry.flight?.machine.phase,
-      error: entry.error)
+      error: entry.error, head: entry.copy?.head)
   }
 }
 

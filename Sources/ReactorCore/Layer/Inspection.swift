@@ -108,6 +108,14 @@ package struct KeyStatus: Sendable {
   package let phase: FlightPhase?
   /// The error of the latest attempt.
   package let error: ReactorError?
+  /// The head of the response that the copy was made from.
+  var head: Record.Head?
+
+  /// The limits of requests that the server announced with the response that the copy was made
+  /// from; none if that came from another cache.
+  package var limits: [Resource.RateLimit] {
+    head.map { $0.fields.contains(.age) ? [] : Resource.RateLimit.limits(in: $0.fields) } ?? []
+  }
 }
 
 /// A part of a layer whose writes an inspector shows.

@@ -48,6 +48,26 @@ struct KeyRowTests {
     #expect(KeyRow(Self.subject, [Self.status("A", lifetime: lifetime)], last: nil).lifetime == nil)
   }
 
+  @Test func `its details have the limits of requests, with the time of more, and the equivalent that was used`() throws {
+    func detail(_ fields: HTTPFields, _ kind: ReactorEvent.Kind? = nil) throws -> String {
+      var status = Self.status("A", fetchedAt: 10)
+      status.head = Record.Head(
+        identity: "", status: .ok, fields: fields, requestedAt: .distantPast, receivedAt: .distantPast)
+      var ledger = Ledger()
+      if let kind { ledger.record(ReactorEvent(key: Self.key, model: "A", kind: kind), of: 1, at: 1) }
+      let detail = KeyDetail(Self.subject, [status], ledger.histories[Self.subject], now: 0)
+      return String(decoding: try JSONEncoder().encode(detail), as: UTF8.self)
+    }
+    let name = try #require(HTTPField.Name("RateLimit"))
+    let limits = try detail([name: #""burst";r=0;t=30, "day";r=7"#])
+    #expect(limits.contains(#""until":40000"#))
+    #expect(limits.contains(#""policy":"burst""#) && limits.contains(#""remaining":7"#))
+    // Those of a response from another cache are out of date.
+    #expect(try detail([name: #""burst";r=0;t=30"#, .age: "3"]).contains(#""limits":[]"#))
+    let other = RecordKey(method: .get, url: "https://a.example/notes?u=1")
+    #expect(try detail([:], .equivalentHit(of: other)).contains(#""reason":"GET https:\/\/a.example\/notes?u=1""#))
+  }
+
   @Test(arguments: TimelineEvent.Name.allCases) func `and any event can be sent`(_ name: TimelineEvent.Name) throws {
     let event = TimelineEvent(at: .infinity, name: name, duration: .nan, model: "Note")
     #expect(try JSONEncoder().encode(event).isEmpty == false)

@@ -16,6 +16,7 @@ extension Benchmark {
 let benchmarks: [any Benchmark.Type] = [
   MemoryHit.self,
   QueryHit.self,
+  EquivalentMiss.self,
   CachedRead.self,
   ParallelMemoryHit.self,
   DiskHit.self,

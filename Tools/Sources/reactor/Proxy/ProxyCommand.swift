@@ -77,6 +77,13 @@ struct ProxyCommand: AsyncParsableCommand {
     transform: TargetsArgument.parse)
   var targets: TargetsArgument?
 
+  @Flag(
+    help: """
+      With --rules shared: let a response answer other queries of its path, as its No-Vary-Search says. Only for a \
+      server whose responses never depend on a user by the query alone.
+      """)
+  var noVarySearch = false
+
   @Option(
     help: ArgumentHelp(
       "Say in Cache-Status how each response was made, under this name (RFC 9211).", valueName: "name"),
@@ -148,6 +155,12 @@ struct ProxyCommand: AsyncParsableCommand {
       throw ValidationError("--memory-limit is for responses in memory; leave it out, or --store.")
     }
     guard rules == .shared || targets == nil else { throw ValidationError("--targets needs --rules shared.") }
+    guard rules == .shared || !noVarySearch else {
+      throw ValidationError("--no-vary-search needs --rules shared; a private cache honors the field by itself.")
+    }
+    guard fleet == nil || !noVarySearch else {
+      throw ValidationError("--fleet shares responses by their URLs; leave --no-vary-search out.")
+    }
     guard rules == .private || !keepCookies else {
       throw ValidationError("--keep-cookies is for one user, and --rules shared is for several; leave one of them out.")
     }
@@ -219,7 +232,9 @@ struct ProxyCommand: AsyncParsableCommand {
     let rules: CacheRules = rules == .shared ? .shared(targets: targets?.names ?? []) : .private
     let cache =
       if let fleet { ProxyCache(persistence: persistence, fleet: fleet, rules: rules) } else {
-        ProxyCache(persistence: persistence, rules: rules, keepsCookies: keepCookies)
+        ProxyCache(
+          persistence: persistence, rules: rules, keepsCookies: keepCookies,
+          honorsNoVarySearch: noVarySearch ? true : nil)
       }
     var proxy = Proxy(
       cache: cache,

@@ -24,6 +24,12 @@ enum Store {
     }
   }
 
+  /// Returns the entries of the stored responses, without the notes of the cache about other queries
+  /// of their paths (`No-Vary-Search`).
+  func responses() async throws -> [Record.Entry] {
+    try await persistence.entries(in: nil, url: nil).filter { !$0.key.identity.hasSuffix("\n:search") }
+  }
+
   /// Returns the records of the store at a path that cannot be read. Nothing changes: to open a
   /// damaged database would set it aside.
   static func verify(_ argument: StoreArgument) async throws -> [Record.Defect] {

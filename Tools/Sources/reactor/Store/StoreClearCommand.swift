@@ -10,7 +10,7 @@ struct StoreClearCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await options.run { store in
-      let count = try await store?.persistence.entries(in: nil, url: nil).count ?? 0
+      let count = try await store?.responses().count ?? 0
       try await store?.persistence.removeAll(in: nil)
       try StandardStream.output.write(Data("removed \(count) \(count == 1 ? "record" : "records")\n".utf8))
       return ExitCode.success.rawValue

@@ -23,7 +23,7 @@ enum StoreKey {
   ///
   /// - Throws: ``ExitStatus``, if no key or more than one key has the prefix.
   fileprivate static func find(_ prefix: String, in store: Store?) async throws -> (store: Store, key: RecordKey) {
-    let entries = try await store?.persistence.entries(in: nil, url: nil) ?? []
+    let entries = try await store?.responses() ?? []
     let found = entries.map(\.key).filter { !prefix.isEmpty && $0.digest.hasPrefix(prefix.lowercased()) }
     guard let store, let key = found.first else {
       throw ExitStatus(

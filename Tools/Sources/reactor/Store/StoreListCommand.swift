@@ -13,7 +13,7 @@ struct StoreListCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await options.run { store in
-      let entries = try await store?.persistence.entries(in: nil, url: nil) ?? []
+      let entries = try await store?.responses() ?? []
       let lines = entries.sorted { ($0.key.url, $0.key.digest) < ($1.key.url, $1.key.digest) }.map(RecordLine.init)
       try StandardStream.output.write(json ? JSONOutput.bytes(lines) : Data((RecordLine.table(lines) + "\n").utf8))
       return ExitCode.success.rawValue

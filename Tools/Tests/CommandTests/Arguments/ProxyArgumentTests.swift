@@ -31,7 +31,8 @@ import Testing
     #expect(command.targets?.names.map(\.rawName) == ["Edge-Cache-Control", "CDN-Cache-Control"])
     #expect(command.cacheStatus?.name == "edge 1")
     let plain = try ProxyCommand.parse(Self.needed)
-    #expect(plain.rules == .private && plain.targets == nil && plain.cacheStatus == nil)
+    #expect(plain.rules == .private && plain.targets == nil && plain.cacheStatus == nil && !plain.noVarySearch)
+    #expect(try ProxyCommand.parse(Self.needed + ["--rules", "shared", "--no-vary-search"]).noVarySearch)
   }
 
   @Test(arguments: [
@@ -39,6 +40,10 @@ import Testing
     (["--rules", "shared", "--targets", ""], "--targets"), (["--rules", "shared", "--targets", "a,,b"], "--targets"),
     (["--rules", "shared", "--targets", "a b"], "--targets"),
     (["--rules", "shared", "--targets", "Expires"], "--targets"),
+    (["--no-vary-search"], "--no-vary-search"),
+    (
+      ["--rules", "shared", "--no-vary-search", "--fleet", "redis://127.0.0.1", "--namespace", "a"], "--no-vary-search"
+    ),
     (["--rules", "shared", "--keep-cookies"], "--keep-cookies"), (["--cache-status", ""], "--cache-status"),
     (["--cache-status", "Zürich"], "--cache-status"), (["--memory-limit", "0"], "--memory-limit"),
     (["--memory-limit", "1048577"], "--memory-limit"), (["--memory-limit", "9223372036854775807"], "--memory-limit"),
