@@ -86,8 +86,8 @@ extension HTTPCache {
     guard let note = key.rule else { return nil }
     do {
       let rule = try await load(note).flatMap { NoVarySearch($0.head.fields) }
-      rules.note(rule, of: path)
-      return rule
+      rules.note(rule, of: path, isRead: true)
+      return rules.known(path) ?? rule
     } catch {
       return nil
     }

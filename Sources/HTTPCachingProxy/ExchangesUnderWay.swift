@@ -34,8 +34,8 @@ final class ExchangesUnderWay: Sendable {
     }
   }
 
-  /// Records a change of a URL whose path has a rule (`No-Vary-Search`): any query of the path may be
-  /// equivalent.
+  /// Records a change of a URL whose path has a rule (`No-Vary-Search`): any query of the path may
+  /// be equivalent.
   func overtake(path url: String) {
     let path = url.prefix { $0 != "?" }
     entries.withLock { entries in

@@ -65,8 +65,8 @@ struct Waterfall {
     case .failed, .failedInOutage: finish(.failed, event.reason ?? "", event)
     case .cancelled, .superseded, .removed: finish(.cancelled, event.name.rawValue, event)
     case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .saveIsLate,
-      .methodReplaced, .equivalentHit, .deprecated, .invalidated, .evicted, .outageBegan, .outageEnded, .dropped, .drafted, .draftEnded,
-      .outbox:
+      .methodReplaced, .equivalentHit, .deprecated, .invalidated, .evicted, .outageBegan, .outageEnded, .dropped,
+      .drafted, .draftEnded, .outbox:
       break
     }
   }

@@ -6,7 +6,8 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// A hostile response says that nothing in a query matters. It must answer for no other URL or user.
+/// A hostile response says that nothing in a query matters. It must answer for no other URL and for
+/// no other user.
 @Suite("A hostile No-Vary-Search", .timeLimit(.minutes(5)))
 struct HostileRuleTests {
   private static let canary = "c4nary"

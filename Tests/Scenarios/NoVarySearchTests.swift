@@ -153,7 +153,9 @@ struct NoVarySearchTests {
   @Test func `that the store has lost is a miss, and its alias is removed`() async throws {
     let bench = bench()
     _ = try await bench.notes.fetch("p?u=1")
-    let key = try #require(await bench.persistence?.entries(in: nil, url: nil).map(\.key).first { $0.url.hasSuffix("p?u=1") })
+    let key = try #require(
+      await bench.persistence?.entries(in: nil, url: nil).map(\.key)
+        .first { $0.url.hasSuffix("p?u=1") })
     try await bench.persistence?.remove(key)
     let other = Bench(
       persistence: bench.persistence, clock: bench.clock, transport: ScriptedTransport { _, _ in .response(.notFound) })

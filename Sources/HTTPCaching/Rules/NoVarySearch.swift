@@ -8,7 +8,7 @@ package import HTTPTypes
 /// are both invalid UTF-8 are not equal.
 package struct NoVarySearch: Sendable, Hashable {
   static let field = HTTPField.Name("No-Vary-Search") ?? .vary
-  private static let longestField = 4_096
+  private static let longestField = 4 << 10
   private static let mostNames = 64
   private static let mostItems = 256
 

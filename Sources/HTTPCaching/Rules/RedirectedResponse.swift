@@ -6,8 +6,9 @@ package import HTTPTypes
 package enum RedirectedResponse {
   /// Returns the fields to store: those of the last response, limited by the steps before it.
   ///
-  /// The validators are left out, because they belong to another URL (RFC 9110 §8.8), and so is
-  /// `No-Vary-Search`, which says nothing of the query that was redirected. `Vary` combines all steps. `Cache-Control` and `Age` state the shortest freshness that is left.
+  /// The validators are left out, because they belong to another URL (RFC 9110 §8.8). So is
+  /// `No-Vary-Search`, which says nothing of the query that was redirected. `Vary` combines all
+  /// steps. `Cache-Control` and `Age` state the shortest freshness that is left.
   ///
   /// A permanent redirect (301, 308) without freshness information limits nothing. Any other
   /// redirect without it (RFC 9110 §15.4) counts like a response without it.

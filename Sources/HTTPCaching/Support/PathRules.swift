@@ -30,9 +30,14 @@ final class PathRules: Sendable {
     }
   }
 
-  func note(_ rule: NoVarySearch?, of path: Int) {
+  /// Notes the rule of a path.
+  ///
+  /// - Parameter isRead: Pass `true` if the rule was read from the store: a response may have
+  ///   brought another meanwhile. Default: `false`.
+  func note(_ rule: NoVarySearch?, of path: Int, isRead: Bool = false) {
     state.withLock { state in
       state.uses += 1
+      guard !isRead || state.entries[path] == nil else { return }
       state.entries[path] = Entry(rule: rule, lastUse: state.uses)
       guard state.entries.count > Self.limit else { return }
       let oldest = state.entries.sortedUnspecialized { $0.value.lastUse < $1.value.lastUse }.prefix(Self.limit / 8)

@@ -27,8 +27,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case memoryMiss
     /// Persistence had a record, and a model was made from it.
     case persistenceHit(isFresh: Bool)
-    /// Persistence has the response to an equivalent URL, by its `No-Vary-Search`, and it is used for
-    /// this key. The event ``persistenceHit(isFresh:)`` follows.
+    /// Persistence has the response to an equivalent URL, by its `No-Vary-Search`, and it is used
+    /// for this key. The event ``persistenceHit(isFresh:)`` follows.
     case equivalentHit(of: RecordKey)
     /// Persistence had no record.
     case persistenceMiss

@@ -3,10 +3,15 @@ import HTTPTypes
 
 /// The stored response to a request: the validators that it lends, and its use after a 304.
 extension HTTPFlow {
-  func isFresh(_ head: Record.Head, _ resource: Resource, _ now: Date) -> Bool {
-    Freshness(head).status(
-      at: now, freshFor: resource.freshFor?.inSeconds, fallback: configuration.freshFor.inSeconds, staleIfError: 0)?
-      .isFresh ?? false
+  /// Returns the record of `resource`, or of an equivalent URL (`No-Vary-Search`) if that is newer.
+  func newestRecord(_ resource: Resource, _ key: RecordKey) async throws -> Record? {
+    let exact = try await layer.cache.lookUp(key, for: resource.headers)
+    let (now, freshFor, fallback) = (configuration.now(), resource.freshFor?.inSeconds, configuration.freshFor.inSeconds)
+    let newest = await layer.cache.newest(exact, of: key, for: resource.headers, at: now) { head in
+      Freshness(head).rest(at: now, freshFor: freshFor, fallback: fallback) != nil
+    }
+    if let other = newest.equivalent { emit(key, .equivalentHit(of: other)) }
+    return newest.record
   }
 
   /// Returns the record whose validators are sent; `nil` if nothing is stored or it cannot be read.

@@ -35,14 +35,10 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
-    let exact = try await layer.cache.lookUp(key, for: resource.headers)
-    let now = configuration.now()
-    let newest = await layer.cache.newest(exact, of: key, for: resource.headers, at: now) { isFresh($0, resource, now) }
-    guard var record = newest.record else { return nil }
+    guard var record = try await newestRecord(resource, key) else { return nil }
     if let stored = record.head.localModel, !Self.modelName.matches(stored) { return nil }
     // A proxy on the same store stores error responses too.
     guard record.head.isModel else { return nil }
-    if let other = newest.equivalent { emit(key, .equivalentHit(of: other)) }
     record = layer.trusted(record, of: key)
     // Shares the key's equal string instead of holding a second one.
     if record.head.identity == key.identity { record.head.identity = key.identity }

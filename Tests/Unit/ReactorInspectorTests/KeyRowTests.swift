@@ -48,7 +48,8 @@ struct KeyRowTests {
     #expect(KeyRow(Self.subject, [Self.status("A", lifetime: lifetime)], last: nil).lifetime == nil)
   }
 
-  @Test func `its details have the limits of requests, with the time of more, and the equivalent that was used`() throws {
+  @Test func `its details have the limits of requests, with the time of more, and the equivalent that was used`() throws
+  {
     func detail(_ fields: HTTPFields, _ kind: ReactorEvent.Kind? = nil) throws -> String {
       var status = Self.status("A", fetchedAt: 10)
       status.head = Record.Head(

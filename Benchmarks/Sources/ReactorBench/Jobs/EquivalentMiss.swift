@@ -3,8 +3,8 @@ import HTTPCachingProxy
 import HTTPTypes
 import ReactorCore
 
-/// The cost of `No-Vary-Search`: of a miss on a path that has a rule, of one on a path that has none,
-/// and of hits.
+/// The cost of `No-Vary-Search`: of misses on a path that has a rule and on one that has none, and
+/// of hits.
 enum EquivalentMiss: Benchmark {
   static let name = "no-vary-search"
   static let question = "requests of a path with and without a rule, 10,000 records of it, store in memory"
@@ -41,7 +41,9 @@ enum EquivalentMiss: Benchmark {
       transport: RuledTransport(body: try Article.json(Size.small.articles), rule: rule),
       persistence: MemoryPersistence(), configuration: configuration)
     let reactor = layer.reactor([Article].self)
-    for number in (0..<records).reversed() { blackHole(try await reactor.fetch(Resource("articles?page=\(number)&u=1"))) }
+    for number in (0..<records).reversed() {
+      blackHole(try await reactor.fetch(Resource("articles?page=\(number)&u=1")))
+    }
     return reactor
   }
 

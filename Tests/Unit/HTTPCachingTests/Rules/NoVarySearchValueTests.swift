@@ -38,7 +38,9 @@ import Testing
   func `compares queries as a slow comparison does`(text: String) throws {
     let rule = try #require(value(text))
     var chance = SeededGenerator(seed: Chance.seed("NoVarySearchValueTests"))
-    let pieces = ["a", "b", "%61", "%41", "=", "=", "&", "&", "+", "%20", "%2B", "c", "%zz", "%", "?", "/", "%26", "%3D"]
+    let pieces = [
+      "a", "b", "%61", "%41", "=", "=", "&", "&", "+", "%20", "%2B", "c", "%zz", "%", "?", "/", "%26", "%3D",
+    ]
     let queries = (0..<150).map { _ in
       (0..<Int.random(in: 0...8, using: &chance)).compactMap { _ in pieces.randomElement(using: &chance) }.joined()
     }

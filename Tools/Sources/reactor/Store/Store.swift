@@ -24,8 +24,8 @@ enum Store {
     }
   }
 
-  /// Returns the entries of the stored responses, without the notes of the cache about other queries
-  /// of their paths (`No-Vary-Search`).
+  /// Returns the entries of the stored responses, without the notes of the cache about other
+  /// queries of their paths (`No-Vary-Search`).
   func responses() async throws -> [Record.Entry] {
     try await persistence.entries(in: nil, url: nil).filter { !$0.key.identity.hasSuffix("\n:search") }
   }
