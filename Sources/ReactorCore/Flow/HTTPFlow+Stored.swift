@@ -6,7 +6,8 @@ extension HTTPFlow {
   /// Returns the record of `resource`, or of an equivalent URL (`No-Vary-Search`) if that is newer.
   func newestRecord(_ resource: Resource, _ key: RecordKey) async throws -> Record? {
     let exact = try await layer.cache.lookUp(key, for: resource.headers)
-    let (now, freshFor, fallback) = (configuration.now(), resource.freshFor?.inSeconds, configuration.freshFor.inSeconds)
+    let (now, freshFor) = (configuration.now(), resource.freshFor?.inSeconds)
+    let fallback = configuration.freshFor.inSeconds
     let newest = await layer.cache.newest(exact, of: key, for: resource.headers, at: now) { head in
       Freshness(head).rest(at: now, freshFor: freshFor, fallback: fallback) != nil
     }
