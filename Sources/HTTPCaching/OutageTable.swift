@@ -67,8 +67,8 @@ public struct OutageTable<Failure: Error>: Sendable {
   /// A Boolean value that indicates whether no request has failed since the last success.
   public var isEmpty: Bool { outages.isEmpty && failuresInRow.isEmpty }
 
-  /// Returns the error of the outage that a record is part of; `nil` if its server is not known to
-  /// be down.
+  /// Returns the error of the outage that affects a record; `nil` if its server is not known to be
+  /// down.
   public func error(of key: RecordKey) -> Failure? { place(of: key).flatMap { outages[$0]?.error } }
 
   /// Returns `true` if the next probe of the server is due.

@@ -183,11 +183,11 @@ extension ProxyCache {
   ///
   /// - Parameters:
   ///   - persistence: The store of this server's copies.
-  ///   - fleet: The fleet. Of a response to a request with credentials, nothing leaves the process,
-  ///     unless `rules` are those of a shared cache and the server permits it (RFC 9111 §3.5). Nor
-  ///     does a URL with a secret query item, or a cookie.
-  ///   - rules: The rules by which the cache stores and uses responses. All servers of a fleet have
-  ///     the same.
+  ///   - fleet: The fleet. A URL with a secret query item is never shared, nor a cookie. A response
+  ///     to a request with credentials is shared only if `rules` are those of a shared cache and
+  ///     the server permits it (RFC 9111 §3.5).
+  ///   - rules: The rules by which the cache stores and uses responses. Pass the same rules on all
+  ///     servers of a fleet.
   ///   - secretQueryItems: The names of query items whose values are secret.
   public init(
     persistence: any Persistence, fleet: Fleet, rules: CacheRules = .private,

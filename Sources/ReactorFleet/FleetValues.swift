@@ -23,8 +23,8 @@ public struct FleetRecordID: Sendable, Hashable {
   }
 }
 
-/// A point in the history of a URL's hash: microseconds since 1970 by the store's clock, greater
-/// than every earlier version of the hash.
+/// A point in the history of a URL's records: microseconds since 1970 by the store's clock. Each is
+/// greater than every earlier one of the same URL.
 public struct FleetVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The microseconds.
   public let rawValue: UInt64

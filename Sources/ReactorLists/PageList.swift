@@ -1,6 +1,6 @@
 public import ReactorCore
 
-/// The pages of a list that are held at one time, in order.
+/// The loaded pages of a list, in order.
 ///
 /// ```swift
 /// let list = try await pages.fetch()
@@ -13,9 +13,9 @@ public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
   /// The order in which the pages were requested.
   private var asked: [UInt64]
 
-  /// A Boolean value that indicates whether a page follows the last one held.
+  /// A Boolean value that indicates whether a page follows the last loaded page.
   public var hasNext: Bool
-  /// A Boolean value that indicates whether a page precedes the first one held.
+  /// A Boolean value that indicates whether a page precedes the first loaded page.
   public var hasPrevious: Bool
   /// A Boolean value that indicates whether the next page is being loaded.
   public var isLoadingNext: Bool

@@ -59,7 +59,7 @@
     /// At the log level `trace`, each event of the layer is a line.
     ///
     /// - Parameters:
-    ///   - layer: the layer. It is retained meanwhile.
+    ///   - layer: the layer. It is retained until then.
     ///   - interval: the time between two reports. Default: ten seconds.
     ///   - clock: the clock that measures it. Default: `ContinuousClock`.
     public func run(
@@ -89,11 +89,11 @@
     }
 
     /// Reports the numbers of a fleet until the task is cancelled: the invalidations and the
-    /// requests that wait, the time that they have waited, how often its store was away, what
+    /// requests that wait, the time that they have waited, how often its store was unreachable, what
     /// became of copies that may have been out of date, and how late messages are.
     ///
     /// - Parameters:
-    ///   - fleet: the fleet. It is retained meanwhile.
+    ///   - fleet: the fleet. It is retained until then.
     ///   - interval: the time between two reports. Default: ten seconds.
     ///   - clock: the clock that measures it. Default: `ContinuousClock`.
     public func run(

@@ -11,8 +11,8 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   /// Each call iterates the sequence again and ends with its iteration. For several waits on one
   /// subscription, make a `LiveResource` of the sequence.
   ///
-  /// The limit holds for any sequence. The iteration of one that heeds no cancellation goes on
-  /// after it, until the sequence yields or ends.
+  /// The limit holds for any sequence. If a sequence ignores cancellation, its iteration continues
+  /// after the limit, until it yields or ends.
   ///
   /// If no state meets the condition in time, or the sequence ends before, that is an issue, which
   /// shows the last state. The test continues. A cancelled wait returns at once, without an issue.

@@ -34,7 +34,7 @@
   }
 
   extension ValkeyCommands {
-    /// No limit.
+    /// The default limit: `Int.max`.
     public var replyLimit: Int { .max }
   }
 

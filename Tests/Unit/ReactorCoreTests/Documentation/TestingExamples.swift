@@ -41,7 +41,7 @@ private final class MyReachability: Reachability {
     #expect(transport.requests.map(\.path) == ["/v1/stories", "/v1/stories"])
   }
 
-  @Test func `a screen that is left lets go of its request`() async throws {
+  @Test func `leaving a screen cancels its request`() async throws {
     let transport = ScriptedTransport()
     let layer = ModelLayer(baseURL: api, transport: transport, reachability: ScriptedReachability())
     let gate = Gate()
@@ -117,7 +117,7 @@ private final class MyReachability: Reachability {
     try await transport.waitForRequests(count: 2)
   }
 
-  @Test func `a full disk costs nothing but the copy`() async throws {
+  @Test func `a fetch succeeds although the disk is full`() async throws {
     let persistence = FaultyPersistence()
     let layer = ModelLayer(
       baseURL: api, transport: ScriptedTransport { _, _ in .json("[]") }, persistence: persistence,
