@@ -12,9 +12,9 @@ extension ProxyCache {
   ///
   /// A 500, 502, 503 or 504 is replaced by the stored response where `stale-if-error` allows that
   /// (RFC 5861 §4). An unsafe request that succeeded makes its URLs stale in every scope
-  /// (RFC 9111 §4.4). A response that is meant for one client changes no record: one that is private
-  /// to its client, or that depends on request fields that are not part of the key. The method
-  /// never throws: ``CacheResponse/failure`` holds an error of the persistence.
+  /// (RFC 9111 §4.4). A response that is meant for one client changes no record: one that is
+  /// private to its client, or that depends on request fields that are not part of the key. The
+  /// method never throws: ``CacheResponse/failure`` holds an error of the persistence.
   ///
   /// Where ``CacheResponse/retry`` is not `nil`, the server has not answered the request yet: send
   /// that request, and pass its response to this method.
@@ -22,8 +22,9 @@ extension ProxyCache {
   /// - Parameters:
   ///   - response: The server's response, unchanged.
   ///   - body: The whole body of the response; `nil` if the body is too large to hold and you
-  ///     forward it as it arrives. Such a response is not stored, but it still removes, updates and
-  ///     invalidates records. The result has `response` itself, unless a stale response replaces it.
+  ///     forward it as it arrives. Such a response is not stored, but it still removes, updates
+  ///     and invalidates records. The result has `response` itself, unless a stale response replaces
+  ///     it.
   ///   - exchange: The request that was sent, from ``plan(for:body:scope:at:)``.
   ///   - now: The current time of the wall clock, when the response is complete.
   public func receive(

@@ -89,8 +89,8 @@
     }
 
     /// Reports the numbers of a fleet until the task is cancelled: the invalidations and the
-    /// requests that wait, the time that they have waited, how often its store was unreachable, what
-    /// became of copies that may have been out of date, and how late messages are.
+    /// requests that wait, the time that they have waited, how often its store was unreachable,
+    /// what became of copies that may have been out of date, and how late messages are.
     ///
     /// - Parameters:
     ///   - fleet: the fleet. It is retained until then.

@@ -1,9 +1,10 @@
 import Foundation
 
-/// A placeholder for an id that the server will assign: a unique string or negative number.
+/// A placeholder for an id that the server will assign. It is unique, and has the form of a string
+/// and of a negative number.
 ///
-/// It is saved as its string. Once the server has assigned an id, that replaces it in every saved
-/// write.
+/// It is saved as the string. Once the server has assigned an id, the outbox replaces the
+/// placeholder in every saved write.
 public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible {
   /// The id as a string: `tmp-` and a UUID, or the id that the server has given.
   public let string: String

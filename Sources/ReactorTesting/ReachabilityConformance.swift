@@ -27,7 +27,7 @@ public struct ReachabilityConformance: Sendable {
   ///
   /// - Parameters:
   ///   - reachability: The implementation under test.
-  ///   - set: Sets connectivity. The reachability may learn of it later.
+  ///   - set: Sets connectivity. The reachability may report the change later.
   public init<R: Reachability>(_ reachability: R, set: @escaping @Sendable (R, Bool) async throws -> Void) {
     self.reachability = reachability
     self.set = { try await set(reachability, $0) }

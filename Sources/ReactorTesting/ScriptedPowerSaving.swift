@@ -42,12 +42,12 @@ public final class ScriptedPowerSaving: PowerSaving {
   /// Returns once each open stream has handled the current value: its reader has requested the next
   /// one, or was cancelled. At once if no stream is open.
   ///
-  /// A stream is open from the access of ``updates``, even if no task has begun to read it.
+  /// Reading ``updates`` opens a stream, even if no task iterates it yet.
   ///
   /// ```swift
   /// power.set(true)
   /// try await power.waitUntilHandled()
-  /// clock.advance(by: .seconds(30))   // what polls unless power is saved does not
+  /// clock.advance(by: .seconds(30))  // no poll: the stream pauses while power is saved
   /// ```
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
