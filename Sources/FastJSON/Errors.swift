@@ -4,6 +4,15 @@ import Foundation
 
 /// The place in a text of a value that could not be decoded. The underlying error of each
 /// `DecodingError` that ``FastJSONDecoder`` makes.
+///
+/// ```swift
+/// do {
+///   show(try decoder.decode([Story].self, from: data))
+/// } catch DecodingError.typeMismatch(_, let context) {
+///   let place = (context.underlyingError as? FastJSONError)?.byteOffset
+///   report("\(context.debugDescription), at byte \(place ?? 0)")
+/// }
+/// ```
 public struct FastJSONError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The first byte of the value, or of the invalid JSON, in the text as UTF-8. For texts that came
   /// in UTF-16 or UTF-32: as if they had been converted.

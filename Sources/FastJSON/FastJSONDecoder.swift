@@ -30,6 +30,13 @@ public final class FastJSONDecoder: Sendable {
   init(_ sessions: SessionPool) { self.sessions = sessions }
 
   /// A decoder with the strategies of `decoder`, as they are now.
+  ///
+  /// ```swift
+  /// let strict = JSONDecoder()
+  /// strict.keyDecodingStrategy = .convertFromSnakeCase
+  /// strict.dateDecodingStrategy = .iso8601
+  /// let decoder = FastJSONDecoder(strict)
+  /// ```
   public init(_ decoder: JSONDecoder) {
     sessions = .shared
     change { options in

@@ -56,6 +56,10 @@ public struct HTTPCache: Sendable {
 
   /// Returns the stored record that answers a request with these fields, fresh or stale.
   ///
+  /// ```swift
+  /// if let record = try await cache.lookUp(key, for: request.headerFields) { show(record.body) }
+  /// ```
+  ///
   /// - Returns: The record, or `nil` if nothing matches. A record of another variant (RFC 9111
   ///   §4.1) does not answer the request, nor does one of another key with the same digest.
   /// - Throws: The persistence's error for a record that cannot be read.
@@ -78,6 +82,13 @@ public struct HTTPCache: Sendable {
   }
 
   /// Stores `record` for `key`, unless its response forbids that (RFC 9111 §3).
+  ///
+  /// ```swift
+  /// let head = Record.Head(
+  ///   identity: key.identity, status: response.status, fields: response.headerFields,
+  ///   requestedAt: began, receivedAt: Date())
+  /// try await cache.store(Record(head: head, body: body), for: key, request: request.headerFields)
+  /// ```
   ///
   /// If the response forbids it, the cache removes the stored record, which is then out of date.
   ///
@@ -126,6 +137,12 @@ public struct HTTPCache: Sendable {
   }
 
   /// Returns the keys of the records that are stored for a URL, with any method.
+  ///
+  /// ```swift
+  /// for key in try await cache.keys(of: "https://api.example.com/stories", in: .shared) {
+  ///   try await cache.invalidate(key, at: Date())
+  /// }
+  /// ```
   ///
   /// An unsafe request invalidates these records (RFC 9111 §4.4).
   ///

@@ -2,6 +2,13 @@ import Foundation
 
 /// The servers and records whose requests have failed, and what they failed with.
 ///
+/// ```swift
+/// var outages = OutageTable<URLError>()
+/// let isDown = URLError(.cannotConnectToHost)
+/// _ = outages.ended(key, with: .failed(isDown, ofConnection: true), at: now, jitter: 0.5)
+/// if case .refuse(let error) = outages.admit(key, isAwaited: true, at: now) { throw error }
+/// ```
+///
 /// For a cache in front of a server that may be down: ask ``admit(_:isAwaited:at:)`` before a
 /// request is sent, and report each outcome to ``ended(_:with:at:jitter:)``.
 ///

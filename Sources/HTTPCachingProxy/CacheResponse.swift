@@ -30,6 +30,14 @@ public struct CacheResponse: Sendable {
   public var isStored = false
   /// The request to send in place of this answer; `nil` as a rule.
   ///
+  /// ```swift
+  /// var answer = await cache.receive(response, body: body, for: exchange, at: Date())
+  /// if let retry = answer.retry {
+  ///   let (second, content) = try await send(retry.request)
+  ///   answer = await cache.receive(second, body: content, for: retry, at: Date())
+  /// }
+  /// ```
+  ///
   /// The server has answered to the validators of the stored response, and not to the client: its
   /// 304 confirms another representation (RFC 9111 §4.3.4), or it refuses them with a 400 or 412.
   /// Send this request without delay, and pass its response to

@@ -56,6 +56,11 @@ public struct CacheStatus: Sendable, Hashable {
   /// Adds the description to `Cache-Status`, after the descriptions of caches nearer to the server
   /// (RFC 9211 §2).
   ///
+  /// ```swift
+  /// var answer = await cache.receive(response, body: body, for: exchange, at: Date())
+  /// answer.cacheStatus.append(to: &answer.response.headerFields, name: "edge-1")
+  /// ```
+  ///
   /// - Parameters:
   ///   - fields: The fields of the response to the client.
   ///   - name: The name of the cache. Other than a token, it is written as a string; characters

@@ -23,8 +23,8 @@ extension ProxyCache {
   ///   - response: The server's response, unchanged.
   ///   - body: The whole body of the response; `nil` if the body is too large to hold and you
   ///     forward it as it arrives. Such a response is not stored, but it still removes, updates
-  ///     and invalidates records. The result has `response` itself, unless a stale response replaces
-  ///     it.
+  ///     and invalidates records. The result has `response` itself, unless a stale response
+  ///     replaces it.
   ///   - exchange: The request that was sent, from ``plan(for:body:scope:at:)``.
   ///   - now: The current time of the wall clock, when the response is complete.
   public func receive(

@@ -18,6 +18,16 @@ extension ProxyCache {
 
   /// Looks up a request and decides whether a stored response may answer it (RFC 9111 §4).
   ///
+  /// ```swift
+  /// switch await cache.plan(for: request, scope: .shared, at: Date()) {
+  /// case .answer(let answer): return answer
+  /// case .send(let exchange): return try await forward(exchange)
+  /// case .answerAndSend(let answer, let exchange):
+  ///   revalidate(exchange)  // in the background
+  ///   return answer
+  /// }
+  /// ```
+  ///
   /// A record that cannot be read counts as a miss. ``CacheRequest/failure`` then holds the error.
   ///
   /// - Parameters:

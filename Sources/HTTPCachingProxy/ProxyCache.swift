@@ -72,6 +72,12 @@ public struct ProxyCache: Sendable {
 
   /// Returns the keys of the records that are stored for a URL, with any method.
   ///
+  /// ```swift
+  /// for key in try await cache.keys(of: "https://api.example.com/stories", in: nil) {
+  ///   try await cache.remove(key)
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - url: The URL, with the digests of its secrets, as in `RecordKey.url`.
   ///   - scope: The scope to search; `nil` searches every scope.

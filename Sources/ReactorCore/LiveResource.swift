@@ -55,6 +55,10 @@ public final class LiveResource<Model: Sendable>: Observable {
 
   /// Follows any sequence of states: mapped, dependent, or composed of other sequences.
   ///
+  /// ```swift
+  /// let titles = LiveResource(stories.states(for: "stories").mapValues { $0.map(\.title) })
+  /// ```
+  ///
   /// After the sequence ends, the last state remains.
   ///
   /// - Parameter refresh: The work of ``refresh()``. By default, none.

@@ -21,6 +21,11 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
   var polling: Duration?
 
   /// The state in memory now. Reading it neither suspends, subscribes nor fetches.
+  ///
+  /// ```swift
+  /// let state = stories.states(for: "stories").current
+  /// show(state.value ?? [])
+  /// ```
   public var current: LoadState<Model> { engine.current(resource, policy).typed(as: Model.self) }
 
   public func makeAsyncIterator() -> Iterator {

@@ -8,6 +8,10 @@ extension ReactorConfiguration {
     public var bytes: Int
 
     /// Creates a limit. When either part is exceeded, the least recently used models are evicted.
+    ///
+    /// ```swift
+    /// configuration.memoryLimit = .init(models: 100, bytes: 4 << 20)
+    /// ```
     public init(models: Int = 1_000, bytes: Int = 64 << 20) {
       self.models = models
       self.bytes = bytes

@@ -40,6 +40,12 @@ public final class ModelLayer: Sendable {
 
   /// Creates a layer over a backend, which may have middlewares and authentication.
   ///
+  /// ```swift
+  /// let backend = Backend(baseURL: api, authentication: BearerToken(token, origins: [api]))
+  /// let layer = ModelLayer(
+  ///   backend: backend, persistence: FilePersistence(directory: directory), scope: Scope(user))
+  /// ```
+  ///
   /// - Parameters:
   ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
   ///   - scope: The owner of the records, usually a user. Default: `Scope.shared`.
@@ -79,6 +85,12 @@ public final class ModelLayer: Sendable {
 
   /// Returns a new reactor that shares the layer, with its own parser or configuration.
   ///
+  /// ```swift
+  /// var live = configuration
+  /// live.freshFor = .seconds(5)
+  /// let scores = layer.reactor([Story].self, parser: nil, configuration: live)
+  /// ```
+  ///
   /// - Parameters:
   ///   - parser: The parser; `nil` chooses it by the type.
   ///   - configuration: The configuration; `nil` is the layer's.
@@ -100,9 +112,17 @@ public final class ModelLayer: Sendable {
 
   /// The current numbers of the layer and its reactors, for gauges and counters. Reading them is
   /// cheap, and counting costs a memory hit nothing.
+  ///
+  /// ```swift
+  /// gauge.record(layer.statistics.bytes)
+  /// ```
   public var statistics: ModelLayer.Statistics { layer.statistics }
 
   /// The events of the layer's reactors, as a sequence.
+  ///
+  /// ```swift
+  /// for await event in layer.events { print(event) }
+  /// ```
   ///
   /// Each iterator observes from its creation until its release. It buffers at most 1,024 events
   /// for a slow reader; one ``ReactorEvent/Kind/dropped(_:)`` counts those lost beyond that. The

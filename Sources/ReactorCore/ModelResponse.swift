@@ -51,10 +51,20 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   }
 
   /// The links of the `Link` header fields, in order (RFC 8288). Parsed on each access.
+  ///
+  /// ```swift
+  /// let alternates = page.links.filter { $0.relations.contains("alternate") }
+  /// let languages = alternates.compactMap { $0["hreflang"] }
+  /// ```
   public var links: [Resource.Link] { Resource.Link.links(in: headers) }
 
   /// The limits of requests that the server announced with the response, in the field `RateLimit`;
   /// empty if it announced none. Parsed on each access.
+  ///
+  /// ```swift
+  /// let page = try await stories.fetchResponse("stories")
+  /// if let left = page.rateLimits.map(\.remaining).min(), left < 10 { slowDown() }
+  /// ```
   public var rateLimits: [Resource.RateLimit] { Resource.RateLimit.limits(in: headers) }
 
   /// Returns the target of the first link with a relation type, such as `next`; `nil` if the
@@ -78,6 +88,12 @@ public struct ModelResponse<Model: Sendable>: Sendable {
 
   /// Returns a `GET` of a link's target, with this request's header fields, identity header fields
   /// and freshness.
+  ///
+  /// ```swift
+  /// if let last = page.links.first(where: { $0.relations.contains("last") }) {
+  ///   let end = try await stories.fetch(page.resource(for: last))
+  /// }
+  /// ```
   ///
   /// A relative reference is resolved against the URL of the request, even if that redirected. The
   /// target may lie outside the base URL's path.

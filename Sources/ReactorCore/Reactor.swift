@@ -198,6 +198,11 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Sends a request as ``send(_:)`` does, and returns the model with the status, header fields and
   /// links of the response.
+  ///
+  /// ```swift
+  /// let created = try await story.sendResponse(Resource("stories", method: .post, body: body))
+  /// let location = created.headers[.location]
+  /// ```
   public func sendResponse(_ resource: Resource) async throws(ReactorError) -> ModelResponse<Model> {
     ModelResponse(try await engine.response(toSending: resource))
   }
@@ -266,6 +271,12 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Returns the states of a resource: the current one, and each later change, whichever caller
   /// causes it.
+  ///
+  /// ```swift
+  /// for await state in stories.states(for: "stories") {
+  ///   show(state.value ?? [], isLoading: state.fetchStatus == .fetching)
+  /// }
+  /// ```
   ///
   /// Nothing happens until the sequence is iterated.
   public func states(

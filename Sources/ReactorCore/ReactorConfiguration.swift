@@ -19,6 +19,10 @@ public struct ReactorConfiguration: Sendable {
   /// The time after its last use at which an unobserved model is evicted from memory. Default: 5
   /// minutes.
   ///
+  /// ```swift
+  /// configuration.keepUnusedFor = .never  // until the limit of memory is reached
+  /// ```
+  ///
   /// A model that was read again since it was stored may stay for up to twice as long.
   public var keepUnusedFor: Duration = .seconds(300)
 
@@ -59,6 +63,11 @@ public struct ReactorConfiguration: Sendable {
   /// A Boolean value that indicates whether open streams fetch again when their value becomes
   /// stale. Default: `false`.
   ///
+  /// ```swift
+  /// configuration.freshFor = .seconds(30)
+  /// configuration.revalidatesWhenStale = true  // open screens are at most 30 seconds behind
+  /// ```
+  ///
   /// All streams of a value share one request. If it fails, the next invalidation or reconnection
   /// tries again. ``FetchPolicy/cacheOnly`` never fetches.
   public var revalidatesWhenStale: Bool = false
@@ -78,6 +87,11 @@ public struct ReactorConfiguration: Sendable {
 
   /// A Boolean value that indicates whether a fetch fails with ``ReactorError/persistence(_:)`` if
   /// its record cannot be saved. Default: `false`.
+  ///
+  /// ```swift
+  /// configuration.waitsForSave = true
+  /// configuration.failsWhenSaveFails = true  // a fetch succeeds only if its record is on disk
+  /// ```
   ///
   /// Otherwise the fetch succeeds, and an event reports the failure. A fetch can fail this way only
   /// with ``waitsForSave``. The property also applies to ``Reactor/save(_:for:)``. In Reactor 1.x
@@ -131,6 +145,10 @@ public struct ReactorConfiguration: Sendable {
   public var retry: RetryPolicy = RetryPolicy()
 
   /// The treatment of an array's malformed elements. Default: ``ParsingMode/prune``.
+  ///
+  /// ```swift
+  /// configuration.parsing = .strict  // one malformed element fails the fetch
+  /// ```
   public var parsing: ParsingMode = .prune
 
   /// The decoder for `Codable` models, in reactors without their own parser. Default: a new
@@ -147,6 +165,11 @@ public struct ReactorConfiguration: Sendable {
 
   /// The encoder for `Codable` models that are saved locally, in reactors without their own parser.
   /// Default: a new `JSONEncoder`.
+  ///
+  /// ```swift
+  /// configuration.encoder = JSONEncoder()
+  /// configuration.encoder.dateEncodingStrategy = .iso8601
+  /// ```
   ///
   /// It must write what ``decoder`` reads. The body of a ``Resource`` has a separate encoder.
   public var encoder = JSONEncoder()
@@ -179,6 +202,12 @@ public struct ReactorConfiguration: Sendable {
 
   /// The clock behind every wait: eviction, polling, retries, and waits inside a flow's steps.
   /// Default: `ContinuousClock`.
+  ///
+  /// ```swift
+  /// let clock = TestClock()
+  /// configuration.clock = clock
+  /// configuration.now = clock.wallClock
+  /// ```
   public var clock: any Clock<Duration> = ContinuousClock()
 
   /// The wall clock, which decides freshness. Default: `Date()`.

@@ -46,10 +46,18 @@ public struct FleetConfiguration: Sendable {
   public var trustWhileBlind: Duration = .seconds(10)
   /// The time for which the store keeps a stale response, for validation and as a stale fallback.
   /// Default: a day.
+  ///
+  /// ```swift
+  /// configuration.keepsStale = .seconds(3_600)  // stale fallbacks for an outage of an hour
+  /// ```
   public var keepsStale: Duration = .seconds(86_400)
   /// A Boolean value that indicates whether one server refreshes a response shortly before it is
   /// stale, while all use it: at a random time in the last twentieth of its lifetime, and earlier
   /// if its request took long. Default: `true`.
+  ///
+  /// ```swift
+  /// configuration.refreshesEarly = false  // no request before a response is stale
+  /// ```
   public var refreshesEarly = true
   /// The largest shared body in bytes. Default: 1 MiB.
   public var largestBody = 1 << 20

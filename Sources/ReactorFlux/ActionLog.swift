@@ -26,6 +26,12 @@ extension Dispatcher {
   /// Replays a log: passes its actions to the stores, without the middlewares. Observers are
   /// notified after each action.
   ///
+  /// ```swift
+  /// let decoder = JSONDecoder()
+  /// decoder.userInfo = dispatcher.decodingInfo
+  /// try dispatcher.replay(decoder.decode(ActionLog.self, from: data))
+  /// ```
+  ///
   /// Actions that handlers and observers dispatch meanwhile are dropped, since the log contains
   /// them; see ``isReplaying``. An action that no store handles has no effect.
   ///

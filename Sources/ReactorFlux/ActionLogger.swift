@@ -1,5 +1,9 @@
 /// A middleware that writes a line for each action: its name, and the type of its payload or error,
 /// but never their contents.
+///
+/// ```swift
+/// dispatcher.use(ActionLogger { line in print(line) })
+/// ```
 public struct ActionLogger: Middleware {
   private let write: @MainActor (String) -> Void
 

@@ -14,6 +14,11 @@
 
   /// Creates a recorder with an empty log.
   ///
+  /// ```swift
+  /// let recorder = ActionRecorder(keepsSnapshots: true)
+  /// dispatcher.use(recorder)
+  /// ```
+  ///
   /// - Parameter keepsSnapshots: `true` to capture the ``Snapshotting`` stores after each action,
   ///   so that ``travel(to:in:)`` can restore them.
   public init(keepsSnapshots: Bool = false) { self.keepsSnapshots = keepsSnapshots }
@@ -31,6 +36,10 @@
 
   /// Restores the ``Snapshotting`` stores to the state after the first `position` actions of the
   /// log, and notifies their observers.
+  ///
+  /// ```swift
+  /// try recorder.travel(to: recorder.position - 1, in: dispatcher)  // undo
+  /// ```
   ///
   /// The next action continues from there: the log's later actions are removed.
   ///

@@ -16,6 +16,13 @@ public struct AnyAction: Sendable {
 
   /// Returns the action with its static type, if its event's name and payload type are those of
   /// `event`; otherwise `nil`.
+  ///
+  /// ```swift
+  /// dispatcher.use { action, next in
+  ///   if let login = action.action(of: loggedIn) { greet(login.payload) }
+  ///   next(action)
+  /// }
+  /// ```
   public func action<Payload>(of event: Event<Payload>) -> Action<Payload>? {
     guard base.name == event.name else { return nil }
     return base as? Action<Payload>

@@ -1,6 +1,11 @@
 import Synchronization
 
 /// A token that ends an observation before its owner is released. Releasing the token ends nothing.
+///
+/// ```swift
+/// let token = session.observe(self) { session, _ in show(session.user) }
+/// token.cancel()
+/// ```
 public final class ChangeToken: Sendable {
   private let cancelled = Atomic(false)
 

@@ -21,6 +21,14 @@
 
 extension Dispatcher {
   /// Adds a closure as a middleware; see ``Middleware/handle(_:in:next:)``.
+  ///
+  /// ```swift
+  /// dispatcher.use { action, next in
+  ///   print("before", action.name)
+  ///   next(action)
+  ///   print("after", action.name)
+  /// }
+  /// ```
   public func use(_ body: @escaping @MainActor (_ action: AnyAction, _ next: (AnyAction) -> Void) -> Void) {
     use(ClosureMiddleware(body: body))
   }

@@ -31,6 +31,12 @@ extension Dispatcher {
   /// Restores the captured states, and then notifies the observers of those stores. A store that
   /// was registered later keeps its state.
   ///
+  /// ```swift
+  /// let saved = dispatcher.capture()
+  /// dispatcher.dispatch(loggedOut)
+  /// try dispatcher.restore(saved)  // as if nobody had logged out
+  /// ```
+  ///
   /// Actions that observers dispatch meanwhile are dropped, as in a replay, since they would change
   /// the restored state.
   ///

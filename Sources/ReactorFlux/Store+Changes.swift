@@ -10,6 +10,10 @@ extension Store {
 
   /// Calls `body` after each change, on the main actor, in the order in which observers were added.
   ///
+  /// ```swift
+  /// session.observe(self) { session, error in show(session.user) }
+  /// ```
+  ///
   /// The observation ends when `owner` is released or the token is cancelled; there is nothing to
   /// unregister. `owner` is not retained during the observation, only during a call of `body`.
   ///
@@ -48,6 +52,10 @@ extension Store {
 
   /// A stream of the changes from now on. Of several changes that the reader has not seen, only the
   /// latest is buffered.
+  ///
+  /// ```swift
+  /// for await change in session.changes { show(session.user, error: change.error) }
+  /// ```
   ///
   /// Each access makes a new stream, for one iteration. It ends when the iterating task is
   /// cancelled or the store is released.

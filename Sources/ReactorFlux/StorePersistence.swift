@@ -125,6 +125,11 @@ extension Dispatcher {
   /// Restores the state of a registered store from its file, notifies its observers, and saves the
   /// store after each change from now on.
   ///
+  /// ```swift
+  /// try dispatcher.register(Session.self)
+  /// try dispatcher.persist(Session.self, as: "session", with: persistence)
+  /// ```
+  ///
   /// Call it after ``register(_:)``, before the first action: a saved state replaces what the store
   /// has changed before, and ``onFailure`` is called with ``FluxError/stateReplaced(name:)``. It
   /// reads the file at once, on the main actor. The dispatcher retains the persistence.

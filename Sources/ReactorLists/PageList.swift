@@ -27,6 +27,10 @@ public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
   public var previousError: ReactorError?
 
   /// Creates a list, for example in a preview or a test. By default, no page follows or precedes.
+  ///
+  /// ```swift
+  /// let list = PageList([[story]], hasNext: true, nextError: .noConnectivity)
+  /// ```
   public init(
     _ pages: [Page] = [], hasNext: Bool = false, hasPrevious: Bool = false, isLoadingNext: Bool = false,
     isLoadingPrevious: Bool = false, nextError: ReactorError? = nil, previousError: ReactorError? = nil
@@ -58,6 +62,10 @@ public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
 
 extension PageList where Page: EntityContainer {
   /// The members of all pages, each id once.
+  ///
+  /// ```swift
+  /// for story in list.members { print(story.title) }
+  /// ```
   ///
   /// When a server inserts or deletes while pages load, two pages may hold one member. The list
   /// then has the member of the page that was requested later. Computed on each access, in time

@@ -59,6 +59,15 @@ public struct PageTurning<Page: Sendable>: Sendable {
 
   /// Creates a way by closures, for lists that count pages or offsets.
   ///
+  /// ```swift
+  /// let byNumber = PageTurning<[Story]> { page, _, resource in
+  ///   guard !page.isEmpty,
+  ///     let number = resource.query.last?.value.flatMap(Int.init) else { return nil }
+  ///   return Resource("stories", query: ["page": "\(number + 1)"])
+  /// }
+  /// let pages = stories.pages(from: Resource("stories", query: ["page": "1"]), by: byNumber)
+  /// ```
+  ///
   /// A closure gets the page as the server has sent it, without drafts.
   ///
   /// - Parameters:

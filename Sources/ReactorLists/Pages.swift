@@ -35,6 +35,12 @@ extension Reactor {
 
 /// A list that comes in pages; see ``ReactorCore/Reactor/pages(from:by:limit:policy:polling:)``.
 ///
+/// ```swift
+/// let pages = stories.pages(from: "stories")
+/// try await pages.fetch()
+/// while try await pages.loadNext() {}  // all of them
+/// ```
+///
 /// The loaded pages are a chain: each is the page that the one before it links to.
 /// Operations run one after the other. If a page fails, the list is unchanged, and the next attempt
 /// continues there. After `removeAll()` or a sign-out, the list has no value.
@@ -63,6 +69,12 @@ public final class Pages<Page: Sendable>: Sendable {
   }
 
   /// The states of the list: the current one, and each later change.
+  ///
+  /// ```swift
+  /// for await state in pages.states {
+  ///   show(state.value?.members ?? [], error: state.error)
+  /// }
+  /// ```
   ///
   /// While they are read, the list follows its pages: drafts and local values show at once, and an
   /// invalidated page or a new answer for one makes the list refresh. `LoadState.valueRevision`

@@ -37,6 +37,11 @@
 
     /// Creates an instrument for `ReactorConfiguration.instrument`.
     ///
+    /// ```swift
+    /// let observability = Observability(logger: Logger(label: "catalog"))
+    /// configuration.instrument = observability
+    /// ```
+    ///
     /// - Parameters:
     ///   - logger: receives a line for each change of state, at `info`, and at `trace` each event
     ///     of a layer that ``run(_:every:clock:)-(ModelLayer,_,_)`` runs for. Default: `nil`, for

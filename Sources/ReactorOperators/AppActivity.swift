@@ -2,6 +2,10 @@ import Foundation
 import ReactorCore
 
 /// A source of the moments at which the user returns to the app.
+///
+/// ```swift
+/// layer.refetchInForeground(olderThan: .seconds(60), activity: SystemAppActivity())
+/// ```
 public protocol AppActivity: Sendable {
   /// A stream with an element each time the app becomes active, from the access on.
   ///

@@ -10,6 +10,12 @@ import Synchronization
 public protocol BackgroundTime: Sendable {
   /// Begins an activity, which keeps the program running until it ends or expires.
   ///
+  /// ```swift
+  /// let activity = backgroundTime.begin("export") { export.cancel() }
+  /// await export.value
+  /// activity.end()
+  /// ```
+  ///
   /// - Parameters:
   ///   - name: The name to show in the system's tools.
   ///   - expired: A closure that is called at most once, when the program has to stop. It is called

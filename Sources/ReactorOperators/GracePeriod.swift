@@ -62,6 +62,11 @@ public final class GracePeriod: BackgroundTime {
 
   /// Waits until no activity runs. Activities that still run after `duration` expire.
   ///
+  /// ```swift
+  /// server.stopListening()
+  /// await grace.end(within: .seconds(30))  // then exit
+  /// ```
+  ///
   /// It also waits for activities that begin while another runs. An activity that begins after the
   /// last one has ended expires at once. If the calling task is cancelled, all activities expire
   /// and it returns. Several callers may wait: the first whose time is over ends it for all.

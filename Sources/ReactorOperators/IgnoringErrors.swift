@@ -3,6 +3,10 @@ public import ReactorCore
 extension AsyncSequence {
   /// Returns a sequence that, instead of failing, yields `replacement`, if there is one, and ends.
   ///
+  /// ```swift
+  /// for await list in stories.fetches("stories").ignoringErrors(replacement: []) { show(list) }
+  /// ```
+  ///
   /// A cancelled task gets no replacement: if this sequence then throws, the result ends. Runs on
   /// the caller's executor.
   ///
@@ -50,6 +54,11 @@ extension IgnoringErrors: Sendable where Base: Sendable, Base.Element: Sendable 
 extension AsyncSequence {
   /// Returns the states of this sequence that matter to a screen that keeps its last value: after
   /// the first value, without reloads and failures.
+  ///
+  /// ```swift
+  /// let states = stories.states(for: "stories").ignoringLoadingAndFailuresAfterSuccess()
+  /// for await state in states { show(state.value ?? []) }
+  /// ```
   ///
   /// A screen then keeps the last good value and does not flicker. After the first value, a state
   /// passes if it has a value and is neither loading nor failed, or if its value is new, by

@@ -5,6 +5,12 @@ extension AsyncSequence {
   /// Returns the states of this sequence for a screen: first loading, then each element as a value,
   /// and a failure as an error.
   ///
+  /// ```swift
+  /// for await state in stories.fetches("stories").loadStates() {
+  ///   show(state.value ?? [], error: state.error)
+  /// }
+  /// ```
+  ///
   /// The result never throws. A failure is one last state with the error and the last value, and
   /// then the end. An error that is not a `ReactorError` becomes `ReactorError.network(_:)`, and a
   /// `CancellationError` becomes `ReactorError.cancelled`. If the task is cancelled, an error of

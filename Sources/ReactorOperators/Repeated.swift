@@ -117,6 +117,11 @@ extension AsyncSequence {
   /// Returns a sequence that runs this sequence at once, and again every `interval` while the
   /// latest of `conditions` is true. A typical condition is that the screen is visible.
   ///
+  /// ```swift
+  /// let states = stories.fetches("stories", policy: .networkOnly).loadStates()
+  ///   .reloadPeriodically(every: .seconds(30), while: visibility)
+  /// ```
+  ///
   /// Runs never overlap. The interval counts from the start of one run to the start of the next. A
   /// run that falls due while the condition is false, or while another run takes longer, starts as
   /// soon as it may, and only once. Returning to a screen therefore reloads at once if the last run

@@ -3,6 +3,10 @@ import ReactorCore
 extension AsyncSequence {
   /// Returns a sequence that yields `element` at once, and then the elements of this sequence.
   ///
+  /// ```swift
+  /// for await query in queries.startWith("") { search(query) }
+  /// ```
+  ///
   /// This sequence's iterator is made before `element` is yielded, so a sequence that subscribes
   /// then misses nothing. Failure, end and cancellation are passed on; a cancelled task still gets
   /// `element`. Runs on the caller's executor.
@@ -41,6 +45,10 @@ extension StartWith: Sendable where Base: Sendable, Element: Sendable {}
 extension AsyncSequence {
   /// Returns a sequence that yields `nil` at once, for a value that is not known yet, and then the
   /// elements of this sequence.
+  ///
+  /// ```swift
+  /// for await place in places.startWithNil() { show(place ?? "locating…") }
+  /// ```
   ///
   /// It behaves like ``_Concurrency/AsyncSequence/startWith(_:)`` in all else. Optional elements
   /// are wrapped once more, so that a `nil` element differs from the first one.

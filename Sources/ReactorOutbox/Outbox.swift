@@ -169,6 +169,10 @@ extension Outbox {
 
   /// Continues after ``pause()`` or a 401, and tries the entries at once that could not reach the
   /// server. After a 401, a sign-in through an `AuthenticationMiddleware` also continues.
+  ///
+  /// ```swift
+  /// outbox.resume()  // for a "Try now" button
+  /// ```
   public func resume() {
     withState { state in
       state.queue.isPaused = false
@@ -249,6 +253,12 @@ extension Outbox {
 
 extension Outbox {
   /// One write of an outbox.
+  ///
+  /// ```swift
+  /// for entry in outbox.entries {
+  ///   if case .refused(let error) = entry.state { show(entry.name, error) }
+  /// }
+  /// ```
   public struct Entry: Sendable, Identifiable {
     /// The identity, the same after each start.
     public let id: UUID
@@ -318,6 +328,17 @@ extension Outbox {
     }
 
     /// The server's answer to a write whose base has changed.
+    ///
+    /// ```swift
+    /// for entry in outbox.entries {
+    ///   guard case .conflicted(let conflict) = entry.state else { continue }
+    ///   if await isStillWanted(entry, conflict.body) {
+    ///     await outbox.retry(entry.id)
+    ///   } else {
+    ///     await outbox.discard(entry.id)
+    ///   }
+    /// }
+    /// ```
     public struct Conflict: Sendable {
       /// The status: 409 or 412.
       public let status: Int

@@ -16,6 +16,10 @@ public struct OutboxConfiguration: Sendable {
 
   /// The types of the mutations that an earlier process may have left. Default: none.
   ///
+  /// ```swift
+  /// outbox.mutations = [AddPost.self, Rename.self]
+  /// ```
+  ///
   /// An entry of another type is listed as unreadable and kept.
   public var mutations: [any Mutation.Type] = []
 
@@ -31,6 +35,10 @@ public struct OutboxConfiguration: Sendable {
   public var idempotencyWindow: Duration = .seconds(86_400)
 
   /// The name of the field with the key. Default: `Idempotency-Key`.
+  ///
+  /// ```swift
+  /// if let field = HTTPField.Name("X-Idempotency-Key") { outbox.idempotencyField = field }
+  /// ```
   public var idempotencyField: HTTPField.Name = .idempotencyKey
 
   /// The form of the keys in ``idempotencyField``. Default: `bare`, as most servers expect it.
@@ -51,9 +59,17 @@ public struct OutboxConfiguration: Sendable {
   public var retry: RetryPolicy = .outbox
 
   /// The age at which an entry that was never sent is refused. Default: `Duration.never`.
+  ///
+  /// ```swift
+  /// outbox.maximumAge = .seconds(7 * 86_400)  // refuse changes that waited for a week
+  /// ```
   public var maximumAge: Duration = .never
 
   /// The number of lanes that send at once. Default: 4. A value below 1 counts as 1.
+  ///
+  /// ```swift
+  /// outbox.concurrentLanes = 1  // one request at a time, whatever its lane
+  /// ```
   public var concurrentLanes = 4
 
   /// A Boolean value that indicates whether entries are sent without a call. Default: `true`.

@@ -39,6 +39,12 @@ public struct OutboxRequest: Sendable, Hashable {
   public static let bodyLimit = 1 << 20
 
   /// Creates a request from its parts.
+  ///
+  /// ```swift
+  /// let request = OutboxRequest(
+  ///   method: .put, url: url, headerFields: [.contentType: "application/json"], body: body)
+  /// let submission = try await layer.submit(request)
+  /// ```
   public init(
     method: HTTPRequest.Method = .post, url: URL, headerFields: HTTPFields = [:], body: Data? = nil,
     idempotencyKey: String? = nil

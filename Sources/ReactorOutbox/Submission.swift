@@ -15,6 +15,11 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
 
   /// Waits until the mutation is finished.
   ///
+  /// ```swift
+  /// let submission = try await layer.submit(AddPost(title: "Hello"))
+  /// let post = try await submission.answer()  // once the server has accepted it
+  /// ```
+  ///
   /// A cancelled wait throws `ReactorError.cancelled` at once, and withdraws nothing: the
   /// mutation is still sent.
   ///

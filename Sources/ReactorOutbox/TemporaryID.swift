@@ -3,6 +3,12 @@ import Foundation
 /// A placeholder for an id that the server will assign. It is unique, and has the form of a string
 /// and of a negative number.
 ///
+/// ```swift
+/// let add = AddPost(title: "Hello")
+/// try await layer.submit(add)
+/// let id = layer.outbox.identity(of: add.id)  // the server's id, once it is known
+/// ```
+///
 /// It is saved as the string. Once the server has assigned an id, the outbox replaces the
 /// placeholder in every saved write.
 public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible {

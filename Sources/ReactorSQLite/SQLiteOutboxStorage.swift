@@ -42,6 +42,11 @@
 
     /// Opens the database, or creates it with the directories above it.
     ///
+    /// ```swift
+    /// let storage = try SQLiteOutboxStorage(path: support.appending(path: "outbox.sqlite").path)
+    /// let outbox = OutboxConfiguration(storage: storage, mutations: [AddPost.self])
+    /// ```
+    ///
     /// The call blocks while it does so. It takes milliseconds, and up to ten seconds if another
     /// process holds the database.
     ///

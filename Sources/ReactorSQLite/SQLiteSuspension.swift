@@ -2,6 +2,11 @@
   extension SQLitePersistence {
     /// Releases the locks of the database, and takes none until ``resume()``.
     ///
+    /// ```swift
+    /// layer.outbox.pause()
+    /// storage.suspend()  // before the system suspends the app
+    /// ```
+    ///
     /// iOS terminates an app that is suspended while it holds a lock in the container of an app
     /// group (`0xdead10cc`). Call the method before that, in time that the system has granted.
     ///

@@ -16,6 +16,10 @@ public import ReactorFlux
 
   /// Expects that the store emits a change without an error.
   ///
+  /// ```swift
+  /// test.dispatch(loggedIn, user) { $0.changes(Session.self, where: { $0.user == user }) }
+  /// ```
+  ///
   /// - Parameters:
   ///   - store: The type of the store.
   ///   - isAsExpected: A condition that must hold for the store afterwards.
@@ -40,6 +44,10 @@ public import ReactorFlux
   }
 
   /// Expects that the store emits a change with an error.
+  ///
+  /// ```swift
+  /// test.dispatch(loggedIn, error: URLError(.timedOut)) { $0.fails(Session.self) }
+  /// ```
   ///
   /// - Parameters:
   ///   - store: The type of the store.

@@ -1,6 +1,11 @@
 extension AsyncSequence {
   /// Returns this sequence with random failures, to test how a screen handles them.
   ///
+  /// ```swift
+  /// let flaky = stories.fetches("stories")
+  ///   .failRandomly(with: URLError(.timedOut), probability: 0.3, using: SeededGenerator(seed: 7))
+  /// ```
+  ///
   /// - Parameters:
   ///   - error: The error that replaces an element. The sequence then ends.
   ///   - probability: The probability of a failure for each element, from 0 (never) to 1 (always).

@@ -2,6 +2,13 @@ import Synchronization
 
 extension FaultyPersistence {
   /// A point at which one call waits until the test opens it.
+  ///
+  /// ```swift
+  /// let gate = persistence.hold(.save)
+  /// try await gate.reached()
+  /// // The record is being saved.
+  /// gate.open()
+  /// ```
   public final class Gate: Sendable {
     private let arrival = Release()
     private let release = Release()

@@ -119,6 +119,13 @@ public final class FaultyPersistence: Persistence {
 
   /// Ends every held call with ``Crashed``, and every delayed call once its delay is over.
   ///
+  /// ```swift
+  /// let gate = persistence.hold(.save)
+  /// try await gate.reached()
+  /// persistence.crash()
+  /// let restarted = ModelLayer(baseURL: api, persistence: persistence)  // the next start
+  /// ```
+  ///
   /// Calls that were not acknowledged are lost; acknowledged ones stay in the base. A gate that no
   /// call has reached yet ends its call in the same way.
   public func crash() {

@@ -56,6 +56,13 @@ public final class Gate: Sendable {
 
   /// Waits until the gate is open.
   ///
+  /// ```swift
+  /// let transport = ScriptedTransport { _, _ in
+  ///   try await gate.wait()
+  ///   return .json("[]")
+  /// }
+  /// ```
+  ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled, even if the gate is open.
   public func wait() async throws {
     let id = makeID()

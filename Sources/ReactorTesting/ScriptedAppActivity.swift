@@ -2,6 +2,12 @@ public import ReactorOperators
 import Synchronization
 
 /// App activity under the control of a test.
+///
+/// ```swift
+/// let activity = ScriptedAppActivity()
+/// layer.refetchInForeground(activity: activity)
+/// activity.becomeActive()
+/// ```
 public final class ScriptedAppActivity: AppActivity {
   private struct State {
     var nextID = 0

@@ -2,6 +2,13 @@ public import ReactorOperators
 import Synchronization
 
 /// Background time that ends when the test says so.
+///
+/// ```swift
+/// let time = ScriptedBackgroundTime()
+/// let upload = stories.fetches("stories")
+///   .continuingInBackground(named: "upload", timeoutError: URLError(.timedOut), using: time)
+/// time.expire()
+/// ```
 public final class ScriptedBackgroundTime: BackgroundTime {
   private struct Activity {
     let id: Int

@@ -2,6 +2,12 @@ public import ReactorCore
 import Synchronization
 
 /// Low power mode under the control of a test.
+///
+/// ```swift
+/// let power = ScriptedPowerSaving()
+/// configuration.powerSaving = power
+/// power.set(true)
+/// ```
 public final class ScriptedPowerSaving: PowerSaving {
   /// The sending end of a stream. It does not keep the stream open.
   private struct Listener {

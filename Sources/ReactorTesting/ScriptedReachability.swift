@@ -2,6 +2,12 @@ public import ReactorCore
 import Synchronization
 
 /// Connectivity under the control of a test.
+///
+/// ```swift
+/// let reachability = ScriptedReachability()
+/// let layer = ModelLayer(baseURL: api, transport: transport, reachability: reachability)
+/// reachability.set(false)
+/// ```
 public final class ScriptedReachability: Reachability {
   private struct State {
     var isReachable: Bool

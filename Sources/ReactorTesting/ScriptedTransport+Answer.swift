@@ -32,6 +32,10 @@ extension ScriptedTransport {
     }
 
     /// A response of any status.
+    ///
+    /// ```swift
+    /// transport.answer("/stories", with: .response(.notModified, headers: [.eTag: #""v1""#]))
+    /// ```
     public static func response(
       _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], body: Data = Data()
     ) -> Answer {
@@ -40,6 +44,11 @@ extension ScriptedTransport {
 
     /// A response with JSON text, sent as it is. The content type is added unless `headers` has
     /// one.
+    ///
+    /// ```swift
+    /// transport.answer(
+    ///   "/stories", with: .json("[]", headers: [.cacheControl: "max-age=60"]))
+    /// ```
     public static func json(
       _ body: String, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
     ) -> Answer {
@@ -87,6 +96,12 @@ extension ScriptedTransport {
 
     /// Returns the same answer, delayed by `duration`. The delay begins after the gate, if there is
     /// one.
+    ///
+    /// ```swift
+    /// let clock = TestClock()
+    /// transport.answer("/stories", with: .json("[]").delayed(by: .seconds(3), on: clock))
+    /// try await clock.waitForSleeper(for: .seconds(3))
+    /// ```
     public func delayed(by duration: Duration, on clock: any Clock<Duration>) -> Answer {
       var answer = self
       answer.delay = Delay(duration: duration, clock: clock)

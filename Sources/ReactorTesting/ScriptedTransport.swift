@@ -99,6 +99,10 @@ public final class ScriptedTransport: Transport {
   /// The number of requests in flight.
   public var inFlight: Int { state.withLock { $0.inFlight } }
   /// The maximum number of requests that were in flight at the same time.
+  ///
+  /// ```swift
+  /// #expect(transport.maximumInFlight == 1)  // the callers shared one request
+  /// ```
   public var maximumInFlight: Int { state.withLock { $0.maximumInFlight } }
   /// The number of requests that were cancelled before they were answered.
   public var cancellationCount: Int { cancellations.value }
@@ -113,6 +117,13 @@ public final class ScriptedTransport: Transport {
   public func waitForRequests(count: Int = 1) async throws { try await arrivals.wait(for: count) }
 
   /// Returns once `count` requests were cancelled, counted from the beginning.
+  ///
+  /// ```swift
+  /// let screen = Task { try await stories.fetch("stories") }
+  /// try await transport.waitForRequests()
+  /// screen.cancel()
+  /// try await transport.waitForCancellations()
+  /// ```
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForCancellations(count: Int = 1) async throws { try await cancellations.wait(for: count) }

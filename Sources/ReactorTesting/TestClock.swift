@@ -191,6 +191,11 @@ public final class TestClock: Clock {
 
   /// Returns once no task sleeps, at once if none does.
   ///
+  /// ```swift
+  /// clock.advance(by: .seconds(30))
+  /// try await clock.waitUntilNobodySleeps()
+  /// ```
+  ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilNobodySleeps() async throws { try await awake.wait(for: 0) }
 

@@ -97,6 +97,11 @@
 
     /// Sends a command, and connects first if there is no connection.
     ///
+    /// ```swift
+    /// let reply = try await connection.send([Data("GET".utf8), Data("greeting".utf8)])
+    /// print(reply.text ?? "none")
+    /// ```
+    ///
     /// - Parameters:
     ///   - arguments: The command and its arguments.
     ///   - key: Not used: there is one server.

@@ -43,6 +43,11 @@
 
     /// Creates a store with its own ``ValkeyConnection``.
     ///
+    /// ```swift
+    /// let address = try ValkeyAddress("rediss://cache.internal:6380")
+    /// let store = try ValkeyStore(address, namespace: "catalog")
+    /// ```
+    ///
     /// - Parameters:
     ///   - address: The server.
     ///   - namespace: The name of the fleet, as in ``init(_:namespace:)``.

@@ -41,6 +41,11 @@ public final class FilePersistence: Persistence {
 
   /// Creates a store in a directory.
   ///
+  /// ```swift
+  /// let persistence = FilePersistence(
+  ///   directory: directory, limit: 50 << 20, countLimit: 10_000, synchronization: .full)
+  /// ```
+  ///
   /// - Parameters:
   ///   - directory: A file URL. The first save creates the directory and its parents, and so does
   ///     the first URL with a secret.

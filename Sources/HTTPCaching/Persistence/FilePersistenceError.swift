@@ -3,6 +3,14 @@ public import Foundation
 extension FilePersistence {
   /// A failed system call of ``FilePersistence``, or of another store in files.
   ///
+  /// ```swift
+  /// do {
+  ///   try await persistence.save(record, for: key)
+  /// } catch let failure as FilePersistence.Failure where failure.code == ENOSPC {
+  ///   warn("The disk is full: \(failure.path)")
+  /// }
+  /// ```
+  ///
   /// A failed save leaves the earlier record unchanged; ``FilePersistence/Synchronization/full``
   /// has the one exception. A failed removal may have removed some of the records.
   public struct Failure: Error, Sendable, Hashable {

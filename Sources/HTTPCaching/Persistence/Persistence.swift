@@ -32,6 +32,10 @@ public protocol Persistence: Sendable {
 
   /// Returns a list of the stored records, in any order.
   ///
+  /// ```swift
+  /// let size = try await persistence.entries(in: Scope(user), url: nil).reduce(0) { $0 + $1.size }
+  /// ```
+  ///
   /// For an unsafe request or a removal, a caller waits for the entries of one URL. So a conformer
   /// finds these with an index: their cost must not grow with the number of other records.
   ///
@@ -177,6 +181,10 @@ extension MemoryPersistence.Contents {
 
 extension Record {
   /// A stored record that cannot be read, found by a method such as ``FilePersistence/verify()``.
+  ///
+  /// ```swift
+  /// for defect in try await persistence.verify() { print(defect.place, defect.reason) }
+  /// ```
   public struct Defect: Sendable, Hashable, CustomStringConvertible {
     /// The path of the file, or the record's key in a database.
     public var place: String

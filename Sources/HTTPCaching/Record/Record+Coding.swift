@@ -16,6 +16,15 @@ extension Record {
 
   /// Reads the bytes that ``encoded()`` returned.
   ///
+  /// ```swift
+  /// do {
+  ///   let record = try Record(encoded: Data(contentsOf: file))
+  ///   show(record.body)
+  /// } catch Record.Failure.newerFormat {
+  ///   report("a newer release wrote \(file)")  // keep the file
+  /// }
+  /// ```
+  ///
   /// - Throws: ``Record/Failure/truncated`` or ``Record/Failure/corrupt(_:)`` for bytes that are
   ///   damaged or not a record's; ``Record/Failure/newerFormat(_:)`` for a record of a newer
   ///   release, which a store must not remove.

@@ -4,6 +4,12 @@ import Synchronization
 
 extension ReactorEvent {
   /// A notice that a server will change or end a resource (RFC 9745, RFC 8594).
+  ///
+  /// ```swift
+  /// layer.observeEvents(for: log) { log, event in
+  ///   if case .deprecated(let notice) = event.kind { log.warn("\(event.key): \(notice)") }
+  /// }
+  /// ```
   public struct Deprecation: Sendable, Hashable {
     /// The date on which the resource is deprecated, perhaps in the future; `nil` if the server
     /// names none.

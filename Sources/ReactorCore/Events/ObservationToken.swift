@@ -16,6 +16,11 @@ public final class ObservationToken: Sendable {
 
   /// Ends the observation. Does not wait for a call of the observer that is under way on another
   /// thread.
+  ///
+  /// ```swift
+  /// let token = layer.observeEvents { event in print(event) }
+  /// token.cancel()
+  /// ```
   public func cancel() {
     let action = onCancel.withLock { $0.take() }
     action?()

@@ -45,6 +45,11 @@ extension JSONValue: Mappable {
 extension Parser where Model: Mappable {
   /// Returns a parser that maps JSON with ``Mappable/mapToModel(_:)``.
   ///
+  /// ```swift
+  /// let articles = layer.reactor(
+  ///   Article.self, parser: .mappable(keyPath: "data.article"), configuration: nil)
+  /// ```
+  ///
   /// - Parameters:
   ///   - keyPath: The path of the model, such as `data.article`. A number is an index in an array,
   ///     and a name in an object. The parser throws ``ParserError/Reason/missing`` if there is no
@@ -117,11 +122,21 @@ extension JSONDocument {
 
 extension Parser where Model == Data {
   /// A parser that returns the body as received, even if it is empty. It throws no errors.
+  ///
+  /// ```swift
+  /// let images = layer.reactor(Data.self, parser: .bytes, configuration: nil)
+  /// let cover = try await images.fetch("cover.png")
+  /// ```
   public static var bytes: Parser { Parser(parse: { Parsed($0) }, encode: { $0 }) }
 }
 
 extension Parser where Model == String {
   /// A parser that returns the body as text, in the charset of its content type, or else in UTF-8.
+  ///
+  /// ```swift
+  /// let texts = layer.reactor(String.self, parser: .text, configuration: nil)
+  /// let readme = try await texts.fetch("README.md")
+  /// ```
   ///
   /// A UTF-8 byte order mark is removed. The parser reads UTF-8, UTF-16, UTF-32, US-ASCII,
   /// ISO-8859-1 and -2, Windows-1250 to -1254, EUC-JP, Shift_JIS and ISO-2022-JP. It encodes in

@@ -20,6 +20,12 @@ public struct Parser<Model: Sendable>: Sendable {
 
   /// Creates a parser from a function for each direction.
   ///
+  /// ```swift
+  /// let lines = Parser<[String]>(
+  ///   parse: { Parsed(String(decoding: $0, as: UTF8.self).components(separatedBy: "\n")) },
+  ///   encode: { Data($0.joined(separator: "\n").utf8) })
+  /// ```
+  ///
   /// - Parameters:
   ///   - parse: Makes a model from bytes. An error other than ``ParserError`` is wrapped in one,
   ///     with the reason ``ParserError/Reason/unacceptable``.
@@ -55,6 +61,11 @@ public struct Parser<Model: Sendable>: Sendable {
   }
 
   /// Parses `data` into a model.
+  ///
+  /// ```swift
+  /// let parsed = try Parser<[Story]>.automatic().parse(data)
+  /// print(parsed.model.count, "stories,", parsed.prunedCount, "malformed")
+  /// ```
   ///
   /// The call is synchronous, and its time grows with the number of bytes. A text is read as UTF-8,
   /// since its content type is unknown.

@@ -38,6 +38,10 @@ extension ReactorError {
 
     /// Returns a member by its name, such as an extension of the problem's type (RFC 9457 §3.2).
     ///
+    /// ```swift
+    /// let balance = try error.problem?.member("balance", as: Int.self)
+    /// ```
+    ///
     /// - Returns: `nil` if there is no such member.
     /// - Throws: A `DecodingError` if the member is not a `Value`.
     public func member<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
@@ -56,6 +60,14 @@ extension ReactorError {
   }
 
   /// The problem that the server describes (RFC 9457).
+  ///
+  /// ```swift
+  /// do {
+  ///   try await layer.send(order)
+  /// } catch {
+  ///   show(error.problem?.detail ?? error.localizedDescription)
+  /// }
+  /// ```
   ///
   /// `nil` for another error, another media type, a body that is no JSON object, and one over
   /// 64 KiB. It is parsed at each call.

@@ -28,6 +28,12 @@ public struct MultipartForm: Sendable, Hashable, ExpressibleByArrayLiteral {
 extension MultipartForm {
   /// A part of a form.
   ///
+  /// ```swift
+  /// let form = MultipartForm([
+  ///   .field("title", "Moon"), .file("photo", at: file, contentType: "image/jpeg"),
+  /// ])
+  /// ```
+  ///
   /// Names and file names are sent in UTF-8. Quotation marks and control characters in them are
   /// percent-encoded, as browsers do.
   public struct Part: Sendable, Hashable {
@@ -76,6 +82,12 @@ extension MultipartForm {
     }
 
     /// A file whose bytes are in memory.
+    ///
+    /// ```swift
+    /// let form: MultipartForm = [
+    ///   .data("photo", jpeg, fileName: "moon.jpg", contentType: "image/jpeg")
+    /// ]
+    /// ```
     ///
     /// - Parameters:
     ///   - name: The name of the part.

@@ -24,6 +24,10 @@ extension Resource {
 
     /// Returns the links of all `Link` fields, in order.
     ///
+    /// ```swift
+    /// let next = Resource.Link.links(in: headers).first { $0.relations.contains("next") }?.target
+    /// ```
+    ///
     /// Parsing of a field stops at its first malformed part. The links before it are returned.
     public static func links(in fields: HTTPFields) -> [Resource.Link] {
       guard let name = HTTPField.Name("Link") else { return [] }

@@ -75,6 +75,11 @@ extension Resource.Path {
     /// Appends text as if it were part of the literal: a `/`, a `?` and percent-encoding keep their
     /// meaning.
     ///
+    /// ```swift
+    /// let base = "2026/stories"
+    /// let list = try await stories.fetch("archive/\(raw: base)")  // the slash stays a slash
+    /// ```
+    ///
     /// Do not use it for a value from a user or a server.
     public mutating func appendInterpolation(raw text: String) {
       closePercent()

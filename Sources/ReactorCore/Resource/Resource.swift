@@ -20,6 +20,11 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
 
   /// Creates a resource with a path from a `String`, used as written.
   ///
+  /// ```swift
+  /// let page = Resource("stories", query: ["page": "2"], headers: [.acceptLanguage: "de"])
+  /// let delete = Resource("stories/\(id)", method: .delete)
+  /// ```
+  ///
   /// In a `String`, a `/`, a `?` and `..` keep their meaning, so do not put a value from a user or
   /// a server into it. A literal path is a ``Path`` instead, in which an interpolated value is one
   /// segment.
@@ -110,6 +115,11 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   }
   /// The header fields that are part of the record's key, such as `Accept-Language`. Default: none.
   ///
+  /// ```swift
+  /// var stories = Resource("stories", headers: [.acceptLanguage: "de"])
+  /// stories.identityHeaders = [.acceptLanguage]  // one cached value for each language
+  /// ```
+  ///
   /// `Authorization` and `Cookie` are not allowed: a fetch then fails with
   /// ``ReactorError/invalidResource(_:)``. The layer's `Scope` identifies the owner of the data
   /// instead.
@@ -119,6 +129,11 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   }
   /// The time for which a stored value is fresh, whatever the server and the configuration say.
   /// Default: `nil`, which leaves it to them.
+  ///
+  /// ```swift
+  /// var scores = Resource("scores")
+  /// scores.freshFor = .seconds(10)
+  /// ```
   public var freshFor: Duration? {
     get { box.fields.freshFor }
     set { change { $0.freshFor = newValue } }
@@ -126,6 +141,11 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// A Boolean value that indicates whether the request changes nothing on the server, so that it
   /// may be coalesced and its response stored. Default: `nil`, which means `true` for `GET`, `HEAD`
   /// and `QUERY` (RFC 10008), and `false` for other methods.
+  ///
+  /// ```swift
+  /// var search = Resource("search", method: .post, body: query)
+  /// search.isReadOnly = true  // cached by its body, and retried
+  /// ```
   ///
   /// Set it to `true` for a search by `POST`.
   public var isReadOnly: Bool? {
@@ -150,6 +170,12 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// The groups that the resource belongs to, to invalidate them together with
   /// ``ModelLayer/invalidate(_:)``. Default: none.
   ///
+  /// ```swift
+  /// var page = Resource("stories", query: ["page": "2"])
+  /// page.groups = ["stories"]
+  /// await layer.invalidate(.group("stories"))
+  /// ```
+  ///
   /// They are stored with the record, beside the groups that the server names in `Cache-Groups`
   /// (RFC 9875). A name has printable ASCII characters; others count only in memory.
   public var groups: Set<String> {
@@ -159,6 +185,11 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// The `Idempotency-Key` to send, by which a server recognizes a repeated request and carries it
   /// out once. Default: `nil`.
   ///
+  /// ```swift
+  /// var order = try Resource("orders", method: .post, json: cart)
+  /// order.idempotencyKey = UUID().uuidString
+  /// ```
+  ///
   /// A request with a key may be retried, whatever its method.
   public var idempotencyKey: String? {
     get { box.fields.idempotencyKey }
@@ -167,6 +198,11 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
 
   /// The longest time for one attempt of the request, from its start to the end of its response, on
   /// ``ReactorConfiguration/clock``. Default: `nil`, which leaves it to the transport.
+  ///
+  /// ```swift
+  /// var report = Resource("reports/2026")
+  /// report.timeout = .seconds(120)
+  /// ```
   ///
   /// An attempt that takes longer is cancelled. It fails with ``ReactorError/timedOut``, which the
   /// ``RetryPolicy`` may retry. A fetch that joins a request in flight gets the timeout of the
@@ -178,6 +214,11 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   }
   /// The priority of the tasks that load, request and parse. Default: `nil`, the priority of the
   /// task that fetches.
+  ///
+  /// ```swift
+  /// var thumbnail = Resource("images/7")
+  /// thumbnail.priority = .background
+  /// ```
   ///
   /// A request in flight takes the highest priority of its waiters. The transport does not get it.
   public var priority: TaskPriority? {

@@ -29,6 +29,10 @@ public struct LoadState<Value> {
   public var isStale: Bool
   /// The progress of the request in flight; `nil` if no request is in flight, or it has not
   /// reported progress.
+  ///
+  /// ```swift
+  /// if let progress = state.progress { bar.value = progress.fractionCompleted }
+  /// ```
   public var progress: TransferProgress?
   /// The number of the change that led to this state. It grows within a stream, which yields each
   /// revision at most once.
@@ -42,6 +46,10 @@ public struct LoadState<Value> {
 
   /// The numbers of the writes that ``value`` shows and that no server has confirmed yet, in the
   /// order in which they were made; see ``Reactor/mutate(_:by:answer:draft:)``.
+  ///
+  /// ```swift
+  /// show(state.value ?? [], isSaving: !state.drafts.isEmpty)
+  /// ```
   ///
   /// A screen can mark such a value, for example with a clock beside a comment.
   public var drafts: [UUID] = []
@@ -65,6 +73,11 @@ public struct LoadState<Value> {
   var base: (any AnyObject & Sendable)?
 
   /// Creates a state, for example in a preview or a test. By default it is idle and has no value.
+  ///
+  /// ```swift
+  /// let loading = LoadState<[Story]>(fetchStatus: .fetching)
+  /// let offline = LoadState(value: [story], error: .noConnectivity, isStale: true)
+  /// ```
   public init(
     value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
     fetchedAt: Date? = nil, isStale: Bool = false, progress: TransferProgress? = nil, revision: UInt64 = 0,
@@ -83,6 +96,14 @@ public struct LoadState<Value> {
 
   /// The state for a simple screen to switch over: the value if there is one, else the error, else
   /// loading.
+  ///
+  /// ```swift
+  /// switch state.phase {
+  /// case .loading: showSpinner()
+  /// case .loaded(let list): show(list)
+  /// case .failed(let error): report(error)
+  /// }
+  /// ```
   ///
   /// A removed value does not load, since nothing fetches it. Its phase is `failed` with
   /// ``ReactorError/notCached``, although ``error`` is `nil`.

@@ -31,6 +31,10 @@ public struct ParserError: Error, Sendable, Hashable {
     public var column: Int
 
     /// Creates a position, for your own parser.
+    ///
+    /// ```swift
+    /// throw ParserError(.wrongType, codingPath: "articles[3].title", expected: "a string")
+    /// ```
     public init(offset: Int, line: Int, column: Int) {
       self.offset = offset
       self.line = line

@@ -3,6 +3,12 @@ public import Foundation
 extension Cassette {
   /// Reads a cassette from a file.
   ///
+  /// ```swift
+  /// var cassette = try Cassette(contentsOf: file)
+  /// cassette.exchanges.removeLast()
+  /// try cassette.write(to: file)
+  /// ```
+  ///
   /// - Throws: ``CassetteError``, if the file is missing, unreadable, malformed, or of another
   ///   version.
   public init(contentsOf file: URL) throws(CassetteError) {

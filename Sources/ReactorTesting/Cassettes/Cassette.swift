@@ -15,6 +15,15 @@ public struct Cassette: Codable, Sendable, Hashable {
   public var exchanges: [Exchange]
 
   /// Creates a cassette of the given exchanges; empty by default.
+  ///
+  /// ```swift
+  /// let cassette = Cassette(exchanges: [
+  ///   .init(
+  ///     request: .init(url: "https://api.example.com/stories"),
+  ///     outcome: .response(.init(status: 200, body: Data("[]".utf8))))
+  /// ])
+  /// let layer = ModelLayer(baseURL: api, transport: CassettePlayer(cassette))
+  /// ```
   public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
   /// A request and its outcome.

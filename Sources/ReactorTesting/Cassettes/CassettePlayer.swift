@@ -66,6 +66,10 @@ public final class CassettePlayer: Transport {
 
   /// The methods and URLs of the requests that were not played. Empty at the end of a test that
   /// made them all.
+  ///
+  /// ```swift
+  /// #expect(player.unplayed.isEmpty)
+  /// ```
   public var unplayed: [String] { entries.withLock { $0.filter { !$0.isPlayed }.map(\.request.name) } }
 
   /// Returns the recorded response.

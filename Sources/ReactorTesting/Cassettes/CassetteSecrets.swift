@@ -4,6 +4,13 @@ public import ReactorCore
 
 /// The secrets that a cassette must not contain.
 ///
+/// ```swift
+/// var secrets = CassetteSecrets { exchange in
+///   if exchange.request.url.hasSuffix("/session") { exchange.request.body = Data() }
+/// }
+/// secrets.queryItems.insert("signature")
+/// ```
+///
 /// Each secret is replaced by the word `redacted`. A cassette can therefore be played with another
 /// secret, or with none. Bodies are not searched; remove their secrets in ``change``.
 public struct CassetteSecrets: Sendable {

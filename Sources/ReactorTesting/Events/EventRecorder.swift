@@ -95,6 +95,10 @@ public final class EventRecorder: Sendable {
   /// The kind of each event, in order.
   public var kinds: [ReactorEvent.Kind] { events.map(\.kind) }
   /// The kind of each event without its associated values, in order.
+  ///
+  /// ```swift
+  /// #expect(!recorder.names.contains(.retry))
+  /// ```
   public var names: [ReactorEvent.Kind.Name] { events.map(\.kind.name) }
 
   /// Returns the number of events of this name.

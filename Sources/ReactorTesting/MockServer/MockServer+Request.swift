@@ -21,6 +21,10 @@ extension MockServer {
 
     /// The value of the first header field of that name; `nil` if the request has no such field.
     /// Case does not matter.
+    ///
+    /// ```swift
+    /// #expect(server.requests.first?["If-None-Match"] == #""v1""#)
+    /// ```
     public subscript(name: String) -> String? { message[name] }
   }
 }

@@ -38,6 +38,10 @@ extension MockServer {
     var keepsAlive: Bool
 
     /// A response with a status and a body. Its `Content-Length` is added unless `headers` has one.
+    ///
+    /// ```swift
+    /// server.answer("/stories", with: .status(503, headers: [.retryAfter: "1"]), .json("[]"))
+    /// ```
     public static func status(_ code: Int, headers: HTTPFields = [:], body: Data = Data()) -> Response {
       status(code, fields: pairs(headers), body: body)
     }
@@ -69,6 +73,10 @@ extension MockServer {
     }
 
     /// A response whose body is sent in chunks, each in a separate write.
+    ///
+    /// ```swift
+    /// server.answer("/stories", with: .chunked([Data("[".utf8), Data("]".utf8)]))
+    /// ```
     ///
     /// - Parameters:
     ///   - pieces: The chunks. Empty ones are left out, since an empty chunk ends a body.
@@ -134,6 +142,10 @@ extension MockServer {
     }
 
     /// No answer. The connection stays open until the client closes it.
+    ///
+    /// ```swift
+    /// server.answer("/stories", with: .silence)  // for the test of a timeout
+    /// ```
     public static var silence: Response { held(until: Latch(), then: close) }
 
     /// Returns the same response, with a link to another page in its `Link` field (RFC 8288). Bytes

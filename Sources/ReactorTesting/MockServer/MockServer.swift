@@ -74,6 +74,13 @@ public final class MockServer: Sendable {
 
   /// Runs `body` with a server, and stops the server afterwards.
   ///
+  /// ```swift
+  /// try await MockServer.run({ _ in .json("[]") }) { server in
+  ///   let layer = ModelLayer(baseURL: server.url)
+  ///   #expect(try await layer.reactor([Story].self).fetch("stories").isEmpty)
+  /// }
+  /// ```
+  ///
   /// - Returns: The result of `body`.
   /// - Throws: The error of `body`; ``StillRunning``; `POSIXError` if there is no port to listen
   ///   on.
@@ -109,6 +116,10 @@ public final class MockServer: Sendable {
   /// Sets the responses to the pages of a list. Each links to the next in its `Link` field, and to
   /// the previous.
   ///
+  /// ```swift
+  /// server.answer("/stories", withPages: .json(#"[{"id": 1}]"#), .json(#"[{"id": 2}]"#))
+  /// ```
+  ///
   /// The first page answers `path`, also with any other query. The others have the query item
   /// `page`, from 2.
   ///
@@ -125,6 +136,10 @@ public final class MockServer: Sendable {
   }
 
   /// The received requests, in order.
+  ///
+  /// ```swift
+  /// #expect(server.requests.map(\.target) == ["/stories", "/stories?page=2"])
+  /// ```
   public var requests: [Request] { state.withLock(\.requests) }
 
   /// Returns once `count` requests were received, counted from the start of the server.

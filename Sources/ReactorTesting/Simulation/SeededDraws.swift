@@ -2,6 +2,12 @@ import ReactorCore
 
 /// Random choices with a seed. The same seed makes the same choices in the same order.
 ///
+/// ```swift
+/// let draws = SeededDraws(seed: 7)
+/// let pause = draws.duration(upTo: .seconds(5))
+/// if draws.chance(0.1), let name = draws.element(of: ["ann", "bob"]) { leave(name) }
+/// ```
+///
 /// Copies share one sequence, from any thread.
 public struct SeededDraws: Sendable {
   private let generator: SeededGenerator

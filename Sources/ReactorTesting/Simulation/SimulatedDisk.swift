@@ -5,6 +5,12 @@ import Synchronization
 
 /// A disk that takes time, fails, and outlives the processes that use it.
 ///
+/// ```swift
+/// let layer = ModelLayer(
+///   baseURL: api, transport: world.network, persistence: world.disk.open())
+/// world.disk.crash()  // the layer's calls throw; another `open()` finds what survived
+/// ```
+///
 /// Acknowledged writes survive a crash. A write in flight survives or is lost, as the seed decides.
 public final class SimulatedDisk: Sendable {
   /// The error of a failed call, as of a full or broken disk.

@@ -1,4 +1,10 @@
 /// The faults of a simulated world: probabilities from 0 to 1, and maximum latencies.
+///
+/// ```swift
+/// var faults = SimulatedFaults.none
+/// faults.responseLoss = 0.2  // one response in five is lost
+/// world.currentFaults = faults
+/// ```
 public struct SimulatedFaults: Sendable, Hashable {
   /// The maximum latency of each direction of an exchange. Default: 300 ms.
   public var latency: Duration = .milliseconds(300)

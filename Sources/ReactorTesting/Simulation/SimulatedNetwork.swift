@@ -31,6 +31,12 @@ public final class SimulatedNetwork: Transport {
   }
 
   /// Sets the server. Without one, every request gets a 404.
+  ///
+  /// ```swift
+  /// world.network.serve { request, _ in
+  ///   (HTTPResponse(status: .ok), Data("[]".utf8))
+  /// }
+  /// ```
   public func serve(_ server: @escaping Server) { state.withLock { $0.server = server } }
 
   /// A Boolean value that indicates whether the network is down. Every exchange then fails with

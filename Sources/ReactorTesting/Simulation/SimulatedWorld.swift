@@ -78,6 +78,10 @@ public final class SimulatedWorld: Sendable {
   }
 
   /// Fails the run unless `condition` holds. The first violation is reported.
+  ///
+  /// ```swift
+  /// world.check(balance >= 0, "the balance is \(balance)")
+  /// ```
   public func check(_ condition: Bool, _ message: @autoclosure () -> String) {
     guard !condition else { return }
     let violation = Violation(description: message())
@@ -103,6 +107,12 @@ public final class SimulatedWorld: Sendable {
 extension SimulatedWorld {
   /// Runs users concurrently. Each takes a random number of steps, with a random pause before each.
   /// Meanwhile the network goes down and up, and the wall clock is set, according to the faults.
+  ///
+  /// ```swift
+  /// await world.users(4, steps: 1...8) { user in
+  ///   _ = try await user.impatiently(in: world) { try await stories.fetch("stories") }
+  /// }
+  /// ```
   ///
   /// Returns when all users have ended. A user ends early when a step throws `CancellationError`.
   /// Any other error is a violation.

@@ -47,6 +47,14 @@ public enum Simulation {
 
   /// Runs `body` in a world of each seed, up to the first failure, which is recorded as an issue.
   ///
+  /// ```swift
+  /// await Simulation.run(seeds: Simulation.seeds(50)) { world in
+  ///   await world.users(3, steps: 1...10) { user in
+  ///     try await useTheApp(user, in: world)
+  ///   }
+  /// }
+  /// ```
+  ///
   /// Each run has its own thread. Its time passes only when nothing else can run. A run fails when
   /// `body` throws, when ``SimulatedWorld/check(_:_:)`` finds a violation, when nothing can
   /// continue, or when the run does not end.
@@ -61,6 +69,11 @@ public enum Simulation {
   }
 
   /// Runs the seeds outside of a test. Only the report contains the failure.
+  ///
+  /// ```swift
+  /// let report = await Simulation.explore(seeds: 0..<100_000, scenario)
+  /// if let seed = report.failed { print(seed, report.failure ?? "") }
+  /// ```
   ///
   /// - Parameters:
   ///   - seeds: The seeds to run.

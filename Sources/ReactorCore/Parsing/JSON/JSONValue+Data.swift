@@ -3,6 +3,10 @@ public import Foundation
 extension JSONValue {
   /// Returns the value as compact JSON in UTF-8, which ``init(parsing:)`` reads.
   ///
+  /// ```swift
+  /// let body = try JSONValue.object(["title": "Moon", "tags": ["news"]]).data()
+  /// ```
+  ///
   /// - Parameter sortedKeys: Sorts members by the bytes of their names, so that equal values make
   ///   equal bytes. Otherwise the order of members is arbitrary.
   /// - Throws: ``ParserError/Reason/unacceptable`` for a number that is infinite or NaN, and

@@ -45,6 +45,10 @@ extension JSONValue {
 
   /// Returns the member with this name as a string, or `nil` if it is missing or null.
   ///
+  /// ```swift
+  /// let subtitle = try json.stringIfPresent("subtitle") ?? ""
+  /// ```
+  ///
   /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but a string, or
   ///   this value is not an object.
   public func stringIfPresent(_ name: String) throws(ParserError) -> String? {
@@ -81,6 +85,10 @@ extension JSONValue {
   }
 
   /// Returns the member with this name as the nearest `Double`.
+  ///
+  /// ```swift
+  /// let price = try json.number("price")
+  /// ```
   ///
   /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
   ///   ``ParserError/Reason/wrongType`` if it is null or not a number, or this value is not an
@@ -128,6 +136,10 @@ extension JSONValue {
   }
 
   /// Returns the elements of the array with this name, or `nil` if the member is missing or null.
+  ///
+  /// ```swift
+  /// let tags = try json.arrayIfPresent("tags") ?? []
+  /// ```
   ///
   /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but an array, or
   ///   this value is not an object.

@@ -44,6 +44,10 @@ public enum JSONValue: Sendable, Hashable {
 
   /// The value at a path of names and indices, such as `author.name` or `tags.0`.
   ///
+  /// ```swift
+  /// if case .string(let name) = json["articles.0.author.name"] { show(name) }
+  /// ```
+  ///
   /// `nil` if there is no value at the path; a null at the path is `.null`. A number is an index in
   /// an array, and a name in an object. An empty path is the value itself. A name with a dot cannot
   /// be part of a path; use ``value(_:)`` for one.
