@@ -64,7 +64,7 @@
     /// At the log level `trace`, each event of the layer is a line.
     ///
     /// - Parameters:
-    ///   - layer: the layer. It is retained until then.
+    ///   - layer: the layer. It is retained until the task is cancelled.
     ///   - interval: the time between two reports. Default: ten seconds.
     ///   - clock: the clock that measures it. Default: `ContinuousClock`.
     public func run(
@@ -98,7 +98,7 @@
     /// what became of copies that may have been out of date, and how late messages are.
     ///
     /// - Parameters:
-    ///   - fleet: the fleet. It is retained until then.
+    ///   - fleet: the fleet. It is retained until the task is cancelled.
     ///   - interval: the time between two reports. Default: ten seconds.
     ///   - clock: the clock that measures it. Default: `ContinuousClock`.
     public func run(
