@@ -201,7 +201,7 @@ struct WrittenElsewhereTests {
     #expect(bench.transport.requestCount == 2)
   }
 
-  @Test func `is seen by another reactor of its type`() async throws {
+  @Test func `a local write is seen by another reactor of its type`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     let other = bench.layer.reactor(Note.self, parser: nil)
@@ -214,7 +214,7 @@ struct WrittenElsewhereTests {
     #expect(bench.transport.requestCount == 1)
   }
 
-  @Test func `survives another type's fetch that was under way, in memory and on disk`() async throws {
+  @Test func `a local write survives another type's fetch in flight, in memory and on disk`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "server's").json).held(at: gate))
@@ -230,7 +230,7 @@ struct WrittenElsewhereTests {
     #expect(bench.transport.requestCount == 1)
   }
 
-  @Test func `is older than what another type's caller gets who asks after it`() async throws {
+  @Test func `a fetch of another type after a local write gets the newer response`() async throws {
     let bench = Bench(except: [.concurrentRequests])
     let gate = Gate()
     bench.transport.answer(
@@ -273,7 +273,7 @@ struct WrittenElsewhereTests {
 struct RetriedElsewhereTests {
   private let busy = ScriptedTransport.Answer.response(.serviceUnavailable, fields: [.retryAfter: "5"])
 
-  @Test func `is newer than an answer that was requested before it`() async throws {
+  @Test func `a retried response is newer than a response to an earlier request`() async throws {
     let bench = Bench { $0.retry = RetryPolicy() }
     let titles = bench.layer.reactor(Title.self)
     let gate = Gate()

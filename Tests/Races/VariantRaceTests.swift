@@ -51,7 +51,7 @@ struct VariantsAtOnceTests {
     #expect(bench.transport.requestCount == 2)
   }
 
-  @Test func `stand in for the network though one has displaced the other in memory`() async throws {
+  @Test func `a variant is a stale fallback even if another has displaced it in memory`() async throws {
     let disk = FaultyPersistence()
     let first = Bench(persistence: disk, transport: transport())
     for resource in Self.both { _ = try await first.notes.fetch(resource) }
@@ -85,7 +85,7 @@ struct VariantsAtOnceTests {
   }
 
   @Test(arguments: [true, false])
-  func `are all stale after an invalidation, and a stream requests its own`(isPut: Bool) async throws {
+  func `all variants are stale after an invalidation, and a stream requests its own`(isPut: Bool) async throws {
     let bench = Bench(transport: transport())
     let notes = bench.notes
     let stream = notes.states(for: Self.german).subscribe()

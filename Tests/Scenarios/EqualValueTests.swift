@@ -24,7 +24,7 @@ struct EqualValueTests {
     #expect(third.valueRevision > first.valueRevision)
   }
 
-  @Test func `is a new value if the type cannot be compared`() async throws {
+  @Test func `an equal value is a new value if the type is not Equatable`() async throws {
     let bench = Bench()
     let plain = bench.layer.reactor(Plain.self)
     bench.transport.answer("/v1/a", with: .json(#"{"id":1}"#))

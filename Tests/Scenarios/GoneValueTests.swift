@@ -27,7 +27,9 @@ struct GoneValueTests {
   }
 
   @Test(arguments: [HTTPResponse.Status.notFound, .gone], [FetchPolicy.networkFirst, .networkOnly])
-  func `is removed from memory and disk`(status: HTTPResponse.Status, policy: FetchPolicy) async throws {
+  func `a value that the server reports gone is removed from memory and disk`(
+    status: HTTPResponse.Status, policy: FetchPolicy
+  ) async throws {
     let bench = try await bench(status)
     #expect(await error { try await bench.notes.fetch("note", policy: policy) }?.status == status.code)
     #expect(bench.notes.cached("note") == nil)
@@ -40,7 +42,7 @@ struct GoneValueTests {
     #expect(await error { try await again.fetch("note", policy: .staleWhileRevalidate) }?.status == 503)
   }
 
-  @Test func `is not requested with validators again, and comes back`() async throws {
+  @Test func `a value that was gone is requested without validators, and comes back`() async throws {
     let bench = try await bench()
     _ = await error { try await bench.notes.fetchFromNetwork("note") }
     bench.transport.answer("/v1/note", with: .json(Note(1, "again").json))
@@ -75,7 +77,7 @@ struct GoneValueTests {
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "mine")
   }
 
-  @Test func `yields to a write that began after the request`() async throws {
+  @Test func `a 404 does not remove a write that began after the request`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer(
@@ -90,7 +92,7 @@ struct GoneValueTests {
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "mine")
   }
 
-  @Test func `loses the drafts that the server had accepted before`() async throws {
+  @Test func `a 404 removes the drafts that the server had accepted before`() async throws {
     let desk = try await NotesDesk()
     let (task, gate) = try await desk.begin("b", .accepted, count: 2)
     desk.bench.transport.answer("/v1/list", with: .response(.serviceUnavailable))

@@ -28,7 +28,7 @@ struct ManyResourcesTests {
     #expect(bench.transport.maximumInFlight == most && bench.transport.requestCount == 10)
   }
 
-  @Test func `are cancelled with their caller`() async throws {
+  @Test func `the fetches of many resources are cancelled with their caller`() async throws {
     let (bench, gate) = (Bench(), Gate())
     for id in 1...4 { bench.transport.answer("/v1/notes/\(id)", with: .json(Note(id, "").json).held(at: gate)) }
     let task = Task { [notes = bench.notes] in await notes.fetchAll(resources(4), maximumConcurrency: 2) }
@@ -67,7 +67,7 @@ struct ManyResourcesTests {
 
 @Suite("Cancelling the request of a resource", .timeLimit(.minutes(5)))
 struct CancellingRequestTests {
-  @Test func `ends the wait of every caller, and the next fetch sends a new request`() async throws {
+  @Test func `cancelling a request ends every caller's wait, and the next fetch sends a new request`() async throws {
     let (bench, gate) = (Bench(), Gate())
     bench.transport.answer("/v1/notes/1", with: .json(Note(1, "old").json).held(at: gate), .json(Note(1, "new").json))
     let callers = (1...2).map { _ in Task { [notes = bench.notes] in try await notes.fetch("notes/1") } }
@@ -83,7 +83,7 @@ struct CancellingRequestTests {
     #expect(try await bench.notes.fetch("notes/1").text == "new")
   }
 
-  @Test func `leaves a stream idle, with its value`() async throws {
+  @Test func `cancelling a request leaves a stream idle, with its value`() async throws {
     let (bench, gate) = (Bench(), Gate())
     bench.transport.answer("/v1/notes/1", with: .json(Note(1, "old").json), .json(Note(1, "new").json).held(at: gate))
     var states = bench.notes.states(for: "notes/1").makeAsyncIterator()
@@ -96,7 +96,7 @@ struct CancellingRequestTests {
     gate.open()
   }
 
-  @Test func `leaves a polling stream to its interval`() async throws {
+  @Test func `a polling stream continues after its interval when its request is cancelled`() async throws {
     let (bench, gate) = (Bench(), Gate())
     bench.transport.answer(
       "/v1/notes/1", with: .json(Note(1, "old").json), .json(Note(1, "late").json).held(at: gate),
@@ -119,7 +119,7 @@ struct CancellingRequestTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `shows a stream without a value that it was cancelled`() async throws {
+  @Test func `cancelling a request shows the error to a stream without a value`() async throws {
     let (bench, gate) = (Bench(), Gate())
     bench.transport.answer("/v1/notes/1", with: .json(Note(1, "").json).held(at: gate))
     var states = bench.notes.states(for: "notes/1").makeAsyncIterator()
@@ -130,7 +130,7 @@ struct CancellingRequestTests {
     gate.open()
   }
 
-  @Test func `does nothing without a request`() async throws {
+  @Test func `cancelling does nothing without a request`() async throws {
     let bench = Bench()
     bench.notes.cancel("notes/1")
     bench.notes.cancel(Resource("notes/1", method: .post))

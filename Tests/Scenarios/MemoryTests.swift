@@ -135,7 +135,7 @@ struct MemoryTests {
 
 @Suite("A model layer", .timeLimit(.minutes(5)))
 struct ModelLayerTests {
-  @Test func `it has one reactor of each type`() {
+  @Test func `a layer has one reactor for each type`() {
     let bench = Bench()
     #expect(bench.layer.reactor(Note.self) === bench.layer.reactor(Note.self))
     #expect(bench.layer.reactor(Note.self) !== bench.layer.reactor(Note.self, parser: .json()))

@@ -56,7 +56,7 @@ import Testing
     #expect(response.origin == .network)
   }
 
-  @Test func `of a request that changes something has its status and its header fields`() async throws {
+  @Test func `the response to a write has its status and its header fields`() async throws {
     bench.transport.answer(
       "/v1/notes", with: .json(Note(7, "new").json, status: .created, headers: [.location: "/v1/notes/7"]))
     let response = try await bench.notes.sendResponse(Resource("notes", method: .post, json: Note(0, "new")))
@@ -65,7 +65,7 @@ import Testing
     #expect(response.origin == .network)
   }
 
-  @Test func `of a local write has neither a status nor header fields`() async throws {
+  @Test func `the response of a local write has neither a status nor header fields`() async throws {
     try await bench.notes.save(Note(1, "mine"), for: "note")
     for notes in [bench.notes, bench.restarted().notes] {
       let response = try await notes.fetchResponse("note")
@@ -153,7 +153,7 @@ import Testing
     #expect(!page.headers.contains { $0.value.contains("c0ffee") })
   }
 
-  @Test func `of a link keeps the rules of any other`() async throws {
+  @Test func `a fetch of a link follows the same cache rules as any other`() async throws {
     bench.transport.answer("/v1/a", with: .json(Note(1, "one").json))
     #expect(try await bench.notes.fetch(Resource(link: "/v1/a")).id == 1)
     #expect(try await bench.notes.fetch("a").id == 1)

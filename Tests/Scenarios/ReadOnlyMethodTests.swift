@@ -32,7 +32,8 @@ private struct StrictServer: Transport {
 @Suite("Resources that only read", .timeLimit(.minutes(5)))
 struct ReadOnlyMethodTests {
   @Test(arguments: ["GET", "POST", "REPORT", "PUT", "SEARCH"])
-  func `are requested again when they are stale, by any method, from memory and from disk`(method: String) async throws
+  func `a stale read-only resource is requested again, by any method, from memory and from disk`(method: String)
+    async throws
   {
     let server = StrictServer()
     let clock = TestClock()

@@ -93,7 +93,7 @@ private struct Heeding: Persistence {
       .response(.notFound), .response(.internalServerError), .failure(ReactorError.timedOut), .json("no note"),
       .json(Note(1, "new").json),
     ] as [Answer])
-  func `has been made, whatever happens to what follows`(last: Answer) async throws {
+  func `a redirected change was carried out, even if fetching its result fails`(last: Answer) async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: redirect(303, to: "there", naming: "named"))
@@ -102,7 +102,7 @@ private struct Heeding: Persistence {
     #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
   }
 
-  @Test func `changes the target of the redirect, and what that names`() async throws {
+  @Test func `a redirected change makes the redirect's target stale, and the URLs that it names`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: redirect(308, to: "there"))
@@ -136,7 +136,7 @@ private struct Heeding: Persistence {
     try await script.waitUntilIdle()
   }
 
-  @Test func `stays with its origin, and fails with the target of the redirect`() async throws {
+  @Test func `a change is not sent to another origin, and fails with the redirect's target`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: redirect(307, to: "https://elsewhere.example/moved", naming: "there"))
@@ -146,7 +146,7 @@ private struct Heeding: Persistence {
     #expect(try await stale(notes) == [["note", "there"], ["note", "there"]])
   }
 
-  @Test func `changes what its answer names, also where that cannot be read`() async throws {
+  @Test func `a change makes the URLs that its answer names stale, even if they cannot be read`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: .json("", status: .created, fields: [.location: "named"]))
@@ -154,7 +154,7 @@ private struct Heeding: Persistence {
     #expect(try await stale(notes) == [["note", "named"], ["note", "named"]])
   }
 
-  @Test func `may have any method, where the resource is said to change something`() async throws {
+  @Test func `a change may have any method if its resource is not read-only`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: redirect(303, to: "there"))

@@ -44,7 +44,7 @@ struct SecretKeyTests {
     try await persistence.entries(in: nil, url: nil).map(\.key.url)
   }
 
-  @Test func `is requested once by a layer, and not before there is a secret`() async throws {
+  @Test func `a layer requests the secret key once, and not before there is a secret`() async throws {
     let store = KeyedPersistence(RecordKey.SecretKey())
     let bench = bench(store)
     _ = try await bench.notes.fetch("note")
@@ -53,14 +53,14 @@ struct SecretKeyTests {
     #expect(store.askedCount.load(ordering: .relaxed) == 1)
   }
 
-  @Test func `makes equal secrets equal keys in one store, and others in another`() async throws {
+  @Test func `equal secrets have equal keys in one store, and different keys in another`() async throws {
     let stores = [KeyedPersistence(RecordKey.SecretKey()), KeyedPersistence(RecordKey.SecretKey())]
     for store in stores + stores { _ = try await bench(store).notes.fetch(resource) }
     let urls = [try await urls(stores[0]), try await urls(stores[1])]
     #expect(urls[0].count == 1 && urls[1].count == 1 && urls[0] != urls[1])
   }
 
-  @Test func `finds a record after a restart, and lets a proxy find it too`() async throws {
+  @Test func `the secret key finds a record after a restart, also for a proxy`() async throws {
     let bench = bench(KeyedPersistence(RecordKey.SecretKey()))
     _ = try await bench.notes.fetch(resource)
     _ = try await bench.restarted().notes.fetch(resource)
@@ -86,7 +86,7 @@ struct SecretKeyTests {
   }
 
   /// In one process, which has its own key, so the second layer can read the store's.
-  @Test func `that cannot be read leaves a layer that works, and misses after a restart`() async throws {
+  @Test func `a layer works with an unreadable secret key, and misses after a restart`() async throws {
     let store = KeyedPersistence(nil)
     let bench = bench(store)
     let errors = EventRecorder(bench.layer)
@@ -102,7 +102,7 @@ struct SecretKeyTests {
     #expect(Set(errors.names + again.log.names).isDisjoint(with: [.loadFailed, .saveFailed, .failed]))
   }
 
-  @Test func `in a file that cannot be read is a miss, and no error`() async throws {
+  @Test func `a secret key in an unreadable file is a miss, and no error`() async throws {
     try await withTemporaryDirectory { directory in
       let file = directory.appending(path: "secret.key")
       try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)

@@ -22,7 +22,8 @@ struct SelfReadingDraftTests {
     return (task, gate)
   }
 
-  @Test func `gets the value beneath from cached, and from the current state`() async throws {
+  @Test func `a draft that reads its own resource gets the base from cached, and from the current state`() async throws
+  {
     let desk = try await NotesDesk()
     let (notes, list) = (desk.notes, desk.list)
     let (first, one) = try await begin("b", on: desk, count: 1) { notes.cached(list) }

@@ -132,7 +132,7 @@ struct ServersAsTheyAreTests {
   }
 
   @Test(arguments: Answering.allCases)
-  func `shows the present value, and none that is new where nothing has changed`(answering: Answering) async throws {
+  func `a screen shows the present value, and no new value if nothing has changed`(answering: Answering) async throws {
     let version = Shared(1)
     try await MockServer.run {
       answering.answer(version.value, to: $0)
@@ -155,7 +155,7 @@ struct ServersAsTheyAreTests {
     }
   }
 
-  @Test func `shows the total of the last 200 where a 304 has none, and a new one after a removal`() async throws {
+  @Test func `a screen shows the last 200's total if a 304 has none, and a new one after a removal`() async throws {
     let total = Shared(4)
     let field = try #require(HTTPField.Name("X-Total-Count"))
     try await MockServer.run { request in
@@ -174,7 +174,7 @@ struct ServersAsTheyAreTests {
     }
   }
 
-  @Test func `shows a list that has grown or shrunk behind a 304 without links`() async throws {
+  @Test func `a screen shows a list that has grown or shrunk behind a 304 without links`() async throws {
     let ids = Shared([1, 2, 3, 4])
     try await MockServer.run {
       Shelf().answer(ids.value, to: $0)
@@ -193,7 +193,7 @@ struct ServersAsTheyAreTests {
     }
   }
 
-  @Test func `shows all pages of a list whose links are new each time`() async throws {
+  @Test func `a screen shows all pages of a list whose links are new each time`() async throws {
     let (ids, tick) = (Shared([1, 2, 3, 4]), Tick())
     try await MockServer.run {
       Shelf(nonce: tick.next()).answer(ids.value, to: $0)
@@ -208,7 +208,7 @@ struct ServersAsTheyAreTests {
     }
   }
 
-  @Test func `shows a new value for a time in each answer only where the model has the time`() async throws {
+  @Test func `a time in each answer is a new value only if the model has the time`() async throws {
     let tick = Tick()
     try await MockServer.run { _ in
       .text(#"{"id":1,"text":"one","ms":\#(tick.next())}"#, fields: [("Cache-Control", "max-age=60")])
@@ -227,7 +227,7 @@ struct ServersAsTheyAreTests {
   }
 
   @Test(arguments: [(nil, nil, "1"), ("120", nil, "2"), (nil, 10, "2")] as [(String?, Int?, String)])
-  func `shows a copy of a cache for as long as its age leaves, or as the resource says`(
+  func `a screen shows a cache's copy for the rest of its lifetime, or as the resource says`(
     age: String?, lifetime: Int?, shown: String
   ) async throws {
     let tick = Tick()
@@ -246,7 +246,7 @@ struct ServersAsTheyAreTests {
     }
   }
 
-  @Test func `shows what the server has after a write whose condition it has ignored`() async throws {
+  @Test func `a screen shows the server's value after a write whose condition it ignored`() async throws {
     let (text, conditions) = (Shared("one"), Shared<[String?]>([]))
     try await MockServer.run { request in
       guard request.method == "PUT" else {

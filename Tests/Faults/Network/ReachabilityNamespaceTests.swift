@@ -37,7 +37,7 @@
       ("link set v0 down", "link set v0 up"), ("link set v1 down", "link set v1 up"),
       ("address del 192.0.2.2/24 dev v0", "address add 192.0.2.2/24 dev v0"),
     ])
-    func `follows a link with an address down and up`(down: String, up: String) async throws {
+    func `reachability follows a link with an address down and up`(down: String, up: String) async throws {
       try network.ip("address add 192.0.2.2/24 dev v0")
       try network.ip("link set v0 up")
       let monitor = try monitor()
@@ -51,7 +51,7 @@
       #expect(monitor.isReachable)
     }
 
-    @Test func `follows an IPv6 address`() async throws {
+    @Test func `reachability follows an IPv6 address`() async throws {
       try network.ip("link set v0 up")
       var changes = try monitor().changes.makeAsyncIterator()
       #expect(await changes.next() == false)
@@ -61,7 +61,7 @@
       #expect(await changes.next() == false)
     }
 
-    @Test func `follows a default route of a link without an address`() async throws {
+    @Test func `reachability follows a default route of a link without an address`() async throws {
       try network.ip("link set v0 up")
       var changes = try monitor().changes.makeAsyncIterator()
       #expect(await changes.next() == false)
@@ -79,7 +79,7 @@
       #expect(try isReachable() == false)
     }
 
-    @Test func `passes over a route that is not a default one`() throws {
+    @Test func `reachability ignores a route that is not a default route`() throws {
       // A link that comes up is announced late; loopback's routes announce nothing else.
       try network.ip("link del v0")
       let sockets = try #require(network.sockets())
@@ -91,7 +91,7 @@
       #expect(sockets.drain())
     }
 
-    @Test func `reads the tables again when messages were dropped`() throws {
+    @Test func `reachability reads the tables again after dropped messages`() throws {
       try network.ip("link del v0")
       let sockets = try #require(network.sockets())
       defer { sockets.close() }

@@ -74,7 +74,9 @@
     @Suite struct `a power cut` {
       /// In a test the program continues; what it still has open must not change what the next
       /// start finds.
-      @Test(arguments: 0..<16) func `ends what was open, though it is closed later`(_ seed: UInt64) async throws {
+      @Test(arguments: 0..<16) func `a power cut ends open files, even if they are closed later`(_ seed: UInt64)
+        async throws
+      {
         try await withFaultyDatabase { path in
           let written = (1...2).map { WrittenRecord(number: 3, version: $0) }
           let next = WrittenRecord(number: 4, version: 1)

@@ -6,7 +6,7 @@
 
   /// iOS stops a process wherever it is, and ends it if it holds a lock then.
   @Suite(.timeLimit(.minutes(2))) struct `A process that is stopped after it has suspended its SQLite stores` {
-    @Test func `it holds no lock, and continues afterwards`() async throws {
+    @Test func `a process that is stopped while suspended holds no lock, and continues afterwards`() async throws {
       try await withTemporaryDirectory { directory in
         let writer = try SuspendedWriter(directory.path(percentEncoded: false))
         defer { writer.end() }

@@ -110,7 +110,7 @@ private let addresses = [
 ]
 
 @Suite struct `Agreement with JSONDecoder` {
-  @Test(arguments: strings) func `of strings`(text: String) {
+  @Test(arguments: strings) func `strings decode as by JSONDecoder`(text: String) {
     expectAgreement(String.self, text)
     expectAgreement(String?.self, text)
     expectAgreement([String].self, "[\(text)]")
@@ -120,7 +120,7 @@ private let addresses = [
     #expect(isRefused(AnyJSON.self, text) != isAccepted)
   }
 
-  @Test(arguments: numbers) func `of numbers`(text: String) {
+  @Test(arguments: numbers) func `numbers decode as by JSONDecoder`(text: String) {
     expectAgreement(Int.self, text)
     expectAgreement(Int8.self, text)
     expectAgreement(Int16.self, text)
@@ -138,26 +138,27 @@ private let addresses = [
     expectAgreement([String: Float].self, "{\"a\":\(text)}")
   }
 
-  @Test(arguments: decimals) func `of Decimals`(text: String) {
+  @Test(arguments: decimals) func `Decimals decode as by JSONDecoder`(text: String) {
     expectAgreement(Decimal.self, text)
     expectAgreement([Decimal].self, "[\(text)]")
   }
 
-  @Test(arguments: ["null", "true", "false", "1", "0", "\"true\"", "[]", "{}"]) func `of Booleans`(text: String) {
+  @Test(arguments: ["null", "true", "false", "1", "0", "\"true\"", "[]", "{}"])
+  func `Booleans decode as by JSONDecoder`(text: String) {
     if text != "null" { expectAgreement(Bool.self, text) }
     expectAgreement(Bool?.self, text)
     expectAgreement([String: Bool?].self, "{\"a\":\(text)}")
   }
 
   /// Foundation says `typeMismatch` of a null Boolean, but `valueNotFound` of every other type.
-  @Test func `of a Boolean that is null`() {
+  @Test func `a null Boolean decodes as by JSONDecoder`() {
     expectAgreement(Bool.self, "null")
     expectAgreement([Bool].self, "[true,null]")
     expectAgreement([String: Bool].self, #"{"a":null}"#)
   }
 
   @Test(arguments: ["\"+\"", "\"-\"", "\"nan\"", "\"x\"", "1", "1e999", "null"])
-  func `of numbers in strings`(text: String) {
+  func `numbers in strings decode as by JSONDecoder`(text: String) {
     let configure: (JSONDecoder) -> Void = {
       $0.nonConformingFloatDecodingStrategy = .convertFromString(positiveInfinity: "+", negativeInfinity: "-", nan: "?")
     }
@@ -166,14 +167,16 @@ private let addresses = [
     expectAgreement(Int.self, text, configure)
   }
 
-  @Test(arguments: structures) func `of structures`(text: String) {
+  @Test(arguments: structures) func `structures decode as by JSONDecoder`(text: String) {
     expectAgreement(AnyJSON.self, text)
     expectAgreement([AnyJSON].self, text)
     expectAgreement([String: AnyJSON].self, text)
     expectAgreement([String: AnyJSON]?.self, text)
   }
 
-  @Test(arguments: [511, 512, 513, 10_000]) func `of depth`(depth: Int) throws {
+  @Test(arguments: [511, 512, 513, 10_000]) func `nested values decode as by JSONDecoder, up to the limit of depth`(
+    depth: Int
+  ) throws {
     let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     let isSame = try onLargeStack {
       let data = Data(text.utf8)
@@ -183,7 +186,7 @@ private let addresses = [
     #expect(isSame)
   }
 
-  @Test(arguments: objects) func `of models`(text: String) {
+  @Test(arguments: objects) func `models decode as by JSONDecoder`(text: String) {
     expectAgreement(Model.self, text)
     expectAgreement(Model?.self, text)
     expectAgreement([Model].self, "[\(text),\(text)]")
@@ -191,14 +194,14 @@ private let addresses = [
     expectAgreement(AnyJSON.self, text)
   }
 
-  @Test(arguments: objects) func `of names in snake case`(text: String) {
+  @Test(arguments: objects) func `names in snake case decode as by JSONDecoder`(text: String) {
     let snake: (JSONDecoder) -> Void = { $0.keyDecodingStrategy = .convertFromSnakeCase }
     expectAgreement(SnakeModel.self, text, snake)
     expectAgreement([SnakeModel].self, "[\(text)]", snake)
     expectAgreement(AnyJSON.self, text, snake)
   }
 
-  @Test(arguments: objects) func `of names by a custom strategy`(text: String) {
+  @Test(arguments: objects) func `names of a custom strategy decode as by JSONDecoder`(text: String) {
     let custom: (JSONDecoder) -> Void = {
       $0.keyDecodingStrategy = .custom { AnyKey($0.last?.stringValue.lowercased() ?? "") }
     }
@@ -207,13 +210,13 @@ private let addresses = [
   }
 
   @Test(arguments: [#"{"1":"a","-2":"b"}"#, #"{"a":"b"}"#, "{}", "[]", #"["a",1]"#, #"["a"]"#, "null"])
-  func `of dictionaries with other keys`(text: String) {
+  func `dictionaries with other keys decode as by JSONDecoder`(text: String) {
     expectAgreement([Int: String].self, text)
     expectAgreement([Double: Int].self, text)
     expectAgreement([[Int]: Int].self, text)
   }
 
-  @Test(arguments: dates) func `of dates`(text: String) {
+  @Test(arguments: dates) func `dates decode as by JSONDecoder`(text: String) {
     expectAgreement(Date.self, text)
     expectAgreement([Date?].self, "[\(text)]")
     expectAgreement(Date.self, text) { $0.dateDecodingStrategy = .secondsSince1970 }
@@ -227,7 +230,7 @@ private let addresses = [
     }
   }
 
-  @Test func `of random dates`() {
+  @Test func `random dates decode as by JSONDecoder`() {
     var random = SeededGenerator(seed: 0x5EED_0004)
     for _ in 0..<1_000 {
       let parts = [1...13, 1...31, 0...23, 0...59, 0...59].map { range in
@@ -240,7 +243,7 @@ private let addresses = [
     }
   }
 
-  @Test(arguments: encoded) func `of data`(text: String) {
+  @Test(arguments: encoded) func `data decodes as by JSONDecoder`(text: String) {
     expectAgreement(Data.self, text)
     expectAgreement([Data?].self, "[\(text)]")
     expectAgreement(Data.self, text) { $0.dataDecodingStrategy = .deferredToData }
@@ -249,14 +252,14 @@ private let addresses = [
     }
   }
 
-  @Test(arguments: addresses) func `of URLs`(text: String) {
+  @Test(arguments: addresses) func `URLs decode as by JSONDecoder`(text: String) {
     expectAgreement(URL.self, text)
     expectAgreement([URL].self, "[\(text)]")
     expectAgreement([String: URL?].self, "{\"a\":\(text)}")
   }
 
   @Test(arguments: ["null", "1", "[]", "[null]", "[[null,1],null]", "[1,1,2]", "[2,1]", "{\"a\":null}", "\"x\""])
-  func `of Optionals and collections`(text: String) {
+  func `Optionals and collections decode as by JSONDecoder`(text: String) {
     expectAgreement(Int??.self, text)
     expectAgreement([Int?].self, text)
     expectAgreement([[Int?]?].self, text)

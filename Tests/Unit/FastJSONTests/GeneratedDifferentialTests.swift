@@ -347,27 +347,33 @@ private struct Wide: Decodable, Equatable {
     #expect(accepted > Self.rounds / 4, "\(accepted) texts were accepted, \(refused) refused")
   }
 
-  @Test func `of flat models`() { compare(Flat.self, Flat.schema) }
-  @Test func `of lists of flat models`() { compare([Flat].self, .array(Flat.schema)) }
-  @Test func `of optional members`() { compare([Sparse].self, .array(Sparse.schema)) }
-  @Test func `of trees`() { compare(Tree.self, Tree.schema(4)) }
-  @Test func `of enums with values`() { compare([Shape].self, .array(Shape.schema)) }
-  @Test func `of raw values`() { compare([Color].self, .array(Color.schema)) }
-  @Test func `of unions`() { compare([Either].self, .array(Either.schema)) }
-  @Test func `of models by hand`() { compare(Manual.self, Manual.schema) }
-  @Test func `of dictionaries and grids`() { compare(Wide.self, Wide.schema) }
-  @Test func `of Optionals`() { compare([Int?].self, .array(.optional(.integer(-99...99)))) }
-  @Test func `of sets`() { compare([String: Set<Int>].self, .dictionary(.array(.integer(0...9)))) }
+  @Test func `generated flat models decode as by JSONDecoder`() { compare(Flat.self, Flat.schema) }
+  @Test func `generated lists of flat models decode as by JSONDecoder`() { compare([Flat].self, .array(Flat.schema)) }
+  @Test func `generated optional members decode as by JSONDecoder`() { compare([Sparse].self, .array(Sparse.schema)) }
+  @Test func `generated trees decode as by JSONDecoder`() { compare(Tree.self, Tree.schema(4)) }
+  @Test func `generated enums with values decode as by JSONDecoder`() { compare([Shape].self, .array(Shape.schema)) }
+  @Test func `generated raw values decode as by JSONDecoder`() { compare([Color].self, .array(Color.schema)) }
+  @Test func `generated unions decode as by JSONDecoder`() { compare([Either].self, .array(Either.schema)) }
+  @Test func `generated models with a handwritten init decode as by JSONDecoder`() {
+    compare(Manual.self, Manual.schema)
+  }
+  @Test func `generated dictionaries and grids decode as by JSONDecoder`() { compare(Wide.self, Wide.schema) }
+  @Test func `generated Optionals decode as by JSONDecoder`() {
+    compare([Int?].self, .array(.optional(.integer(-99...99))))
+  }
+  @Test func `generated sets decode as by JSONDecoder`() {
+    compare([String: Set<Int>].self, .dictionary(.array(.integer(0...9))))
+  }
 
-  @Test func `of dates, data, URLs and Decimals`() {
+  @Test func `generated dates, data, URLs and Decimals decode as by JSONDecoder`() {
     compare([Special].self, .array(Special.schema)) { $0.dateDecodingStrategy = .iso8601 }
   }
 
-  @Test func `of names in snake case`() {
+  @Test func `generated names in snake case decode as by JSONDecoder`() {
     compare([Snake].self, .array(Snake.schema)) { $0.keyDecodingStrategy = .convertFromSnakeCase }
   }
 
-  @Test func `of names by a custom strategy`() {
+  @Test func `generated names of a custom strategy decode as by JSONDecoder`() {
     compare([Sparse].self, .array(Sparse.schema)) {
       $0.keyDecodingStrategy = .custom { AnyKey($0.last?.stringValue.lowercased() ?? "") }
     }

@@ -36,7 +36,7 @@ private enum Corpus {
 private let isMissing: Comment = "no shared/json-test-suite above this file, and no JSON_TEST_SUITE"
 
 @Suite(.enabled(if: Corpus.directory != nil, isMissing)) struct `JSONTestSuite` {
-  @Test func `is complete`() {
+  @Test func `JSONTestSuite is complete`() {
     #expect(Corpus.files("y_").count == 95)
     #expect(Corpus.files("n_").count == 188)
     #expect(Corpus.files("i_").count == 35)

@@ -105,7 +105,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
 }
 
 @Suite struct `Decoders and containers that a model keeps` {
-  @Test func `they stay usable when the decoding is over`() throws {
+  @Test func `a decoder that a model retains stays usable after the decoding`() throws {
     let decoder = FastJSONDecoder()
     let first = try decode(Keeper.self, Keeper.text(1), with: decoder)
     let others = try (2..<50).map { try decode(Keeper.self, Keeper.text($0), with: decoder) }
@@ -149,7 +149,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     }
   }
 
-  @Test func `they outlive the decoder and the bytes`() throws {
+  @Test func `a container that a model retains outlives the decoder and the bytes`() throws {
     var keepers: [Keeper] = []
     for id in 0..<5 {
       let decoder = FastJSONDecoder()
@@ -158,7 +158,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     for (id, keeper) in keepers.enumerated() { try keeper.check(id) }
   }
 
-  @Test func `they may be used on another thread`() throws {
+  @Test func `a retained decoder may be used on another thread`() throws {
     let keeper = Handed(value: try decode(Keeper.self, Keeper.text(3)))
     let errors = try onLargeStack {
       do {
@@ -171,7 +171,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     #expect(errors == 0)
   }
 
-  @Test func `they may be used by eight threads at once`() throws {
+  @Test func `a retained decoder may be used by eight threads at once`() throws {
     // Types that the decoding has not met: what is learned after it must not be written by two
     // threads.
     for round in 0..<50 {

@@ -99,7 +99,9 @@ private func bigEndian<Unit: FixedWidthInteger>(_ units: some Sequence<Unit>) ->
     #expect(refused == [false, false, false])
   }
 
-  @Test(arguments: [513, 514, 1_024, 10_000, 1_000_000]) func `more levels are refused`(depth: Int) throws {
+  @Test(arguments: [513, 514, 1_024, 10_000, 1_000_000]) func `more levels of nesting than the limit are refused`(
+    depth: Int
+  ) throws {
     let error = try failure(AnyJSON.self, nested(depth, "[", "", "]"))
     #expect(error == Failure(.dataCorrupted, [], at: 512))
     #expect(try failure(Nothing.self, nested(depth, "{\"a\":", "1", "}")) == Failure(.dataCorrupted, [], at: 512 * 5))

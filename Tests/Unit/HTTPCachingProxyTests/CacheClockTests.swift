@@ -54,7 +54,7 @@ private struct CachedServer {
 }
 
 @Suite struct `A proxy's cache, whose clock is set` {
-  @Test func `stores what has just come, though what is stored is from the future`() async throws {
+  @Test func `a new response replaces a stored one from the future`() async throws {
     var server = CachedServer()
     _ = await server.request("/a")
     server.clock.setWallClock(back: .seconds(3_600))
@@ -68,7 +68,7 @@ private struct CachedServer {
     #expect(await server.request("/a").body == "4")
   }
 
-  @Test func `keeps stale what was declared so, though the clock was set back since`() async throws {
+  @Test func `an invalidated response stays stale when the clock is set back`() async throws {
     var server = CachedServer()
     _ = await server.request("/a", maximumAge: 86_400)
     server.clock.advance(by: .seconds(3_600))
@@ -99,7 +99,8 @@ private struct CachedServer {
     "/a|b", "/a[b]", "/a%zz", "/a\"b", "/a b", "/%7C", "/a^b`{c}", "/?a[]=1&b=|", "/ü", "/a%", "/%25zz", "/a\\b",
   ]
 
-  @Test(arguments: paths) func `is stale in every scope after one scope's change`(path: String) async throws {
+  @Test(arguments: paths) func `a response is stale in every scope after one scope's change`(path: String) async throws
+  {
     var server = CachedServer()
     _ = await server.request(path, scope: "alice")
     #expect(await server.request(path, scope: "alice").source == .stored)
@@ -109,7 +110,7 @@ private struct CachedServer {
   }
 
   @Test(arguments: paths, ["", "https://api.example.com"])
-  func `is stale in every scope where an answer names it`(path: String, origin: String) async throws {
+  func `a response that an answer names is stale in every scope`(path: String, origin: String) async throws {
     guard path.utf8.allSatisfy({ $0 < 0x80 }) else { return }
     var server = CachedServer()
     _ = await server.request(path, scope: "alice")

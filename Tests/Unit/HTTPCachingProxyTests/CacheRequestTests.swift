@@ -10,7 +10,7 @@ import Testing
 @Suite struct `An exchange through the cache` {
   private let proxy = Proxy()
 
-  @Test func `is sent as it came where nothing is stored, and answered as it was answered`() async throws {
+  @Test func `with nothing stored, a request and its response pass the cache unchanged`() async throws {
     let (sent, answer) = try await proxy.exchange(
       "If-None-Match: \"z\"; Range: bytes=0-1; X: y", answer: "206; Content-Range: bytes 0-1/5; Connection: close",
       body: "ab")
@@ -44,7 +44,7 @@ import Testing
     #expect(answer?.response.headerFields[.age] == "7")
   }
 
-  @Test func `validates what is stale, and answers with what was confirmed`() async throws {
+  @Test func `a stale response is validated, and returned once confirmed`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"; Last-Modified: -9", body: "a")
     let (sent, answer) = try await proxy.exchange(age: 61, answer: "304; Cache-Control: max-age=90")
     #expect(sent?.headerFields[.ifNoneMatch] == "\"a\"")
@@ -53,7 +53,7 @@ import Testing
     #expect(try await proxy.exchange(age: 150).answer?.text == "200 stored a")
   }
 
-  @Test func `holds the client's own condition against what the server confirmed`() async throws {
+  @Test func `the client's own condition is evaluated against the confirmed response`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     let (sent, answer) = try await proxy.exchange("If-None-Match: \"a\"", age: 61, answer: "304; ETag: \"a\"")
     #expect(sent?.headerFields[.ifNoneMatch] == "\"a\"")
@@ -70,7 +70,8 @@ import Testing
     #expect(try await proxy.exchange(age: 62).answer?.text == "200 stored b")
   }
 
-  @Test func `answers stale and asks behind it, within the server's window`() async throws {
+  @Test func `within the server's window, a stale response is returned and revalidated in the background`() async throws
+  {
     let fields = "Cache-Control: max-age=60, stale-while-revalidate=30; ETag: \"a\""
     _ = try await proxy.exchange(answer: fields, body: "a")
     let now = Proxy.time.addingTimeInterval(70)
@@ -85,7 +86,7 @@ import Testing
     #expect(try await proxy.exchange(age: 71).answer?.text == "200 stored b")
   }
 
-  @Test(arguments: [500, 502, 503, 504]) func `answers stale for an error where the server allows it`(status: Int)
+  @Test(arguments: [500, 502, 503, 504]) func `a stale response replaces an error if the server allows it`(status: Int)
     async throws
   {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60, stale-if-error=30", body: "a")
@@ -102,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: [404, 410], ["", "; Cache-Control: no-store"])
-  func `forgets what is stored when the server does not have it any more`(status: Int, control: String) async throws {
+  func `the cache removes a response that the server no longer has`(status: Int, control: String) async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60, stale-if-error=600; ETag: \"a\"", body: "a")
     let (_, gone) = try await proxy.exchange(age: 61, answer: "\(status)\(control)")
     #expect(gone?.response.status.code == status)
@@ -120,7 +121,7 @@ import Testing
     #expect(try await proxy.exchange(age: 2).sent != nil)
   }
 
-  @Test func `stores nothing of a request that says so, and leaves what is stored`() async throws {
+  @Test func `a request with no-store stores nothing, and leaves the stored response`() async throws {
     _ = try await proxy.exchange("Cache-Control: no-store", answer: "Cache-Control: max-age=60", body: "a")
     #expect(try await proxy.exchange(age: 1, answer: "Cache-Control: max-age=60", body: "b").sent != nil)
     _ = try await proxy.exchange("Cache-Control: no-store", age: 2, answer: "Cache-Control: max-age=60", body: "c")
@@ -128,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PUT", "DELETE", "M-SEARCH"])
-  func `makes stale what an unsafe request may have changed`(method: String) async throws {
+  func `an unsafe request makes the responses stale that it may have changed`(method: String) async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     _ = try await proxy.exchange(method, age: 1, answer: "500")
     #expect(try await proxy.exchange(age: 2).answer?.text == "200 stored a")
@@ -136,7 +137,7 @@ import Testing
     #expect(try await proxy.exchange(age: 4, answer: "304").answer?.text == "200 validated a")
   }
 
-  @Test func `stores the answer to a POST that says that it is the resource's`() async throws {
+  @Test func `the answer to a POST is stored if it says that it is the resource's`() async throws {
     let answer = try await proxy.exchange(
       "POST", answer: "Cache-Control: max-age=60; Content-Location: /a", body: "a"
     ).answer
@@ -180,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func `makes stale what an unsafe request may have changed in every scope`() async throws {
+  @Test func `an unsafe request makes responses stale in every scope`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a")
     guard
       case .send(let post) = await proxy.cache.plan(for: CachingExample.request("POST"), scope: "bob", at: Proxy.time)
@@ -241,7 +242,7 @@ import Testing
     }
   }
 
-  @Test func `is not answered with a URL whose secret the client has not shown`() async throws {
+  @Test func `a response whose Location has a secret is not reused`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; Location: /b?token=s3cret", body: "a")
     #expect(try await proxy.exchange(age: 1).sent != nil)
   }
@@ -255,7 +256,7 @@ import Testing
     #expect(try await keeping.exchange(age: 1).answer?.response.headerFields[values: .setCookie] == ["a=b", "c=d"])
   }
 
-  @Test func `gives the client the cookies of every answer, whatever is stored`() async throws {
+  @Test func `the client gets the cookies of every answer, whatever is stored`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "abc")
     let validated = try await proxy.exchange(age: 61, answer: "304; Set-Cookie: a=b").answer
     #expect(validated?.response.headerFields[values: .setCookie] == ["a=b"])
@@ -267,7 +268,7 @@ import Testing
     #expect(try await proxy.exchange(age: 201).answer?.response.headerFields.contains(.setCookie) == false)
   }
 
-  @Test func `does not store what a 304 or an answer to HEAD forbids to store`() async throws {
+  @Test func `a 304 or an answer to HEAD with no-store removes the stored response`() async throws {
     for method in ["GET", "HEAD"] {
       _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
       let status = method == "GET" ? "304; " : ""
@@ -288,7 +289,9 @@ import Testing
     return await proxy.cache.receive(response, body: Data("old".utf8), for: exchange, at: now.addingTimeInterval(1))
   }
 
-  @Test(arguments: [200, 304]) func `does not undo an invalidation that came between`(status: Int) async throws {
+  @Test(arguments: [200, 304]) func `an exchange does not undo an invalidation that came between`(status: Int)
+    async throws
+  {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     let answer = try await overtaken(
       by: { _ = try await proxy.exchange("POST", age: 61.5, answer: "204") }, status: status)
@@ -296,7 +299,9 @@ import Testing
     #expect(try await proxy.exchange(age: 62).sent != nil)
   }
 
-  @Test(arguments: [200, 304]) func `does not bring back what was removed between`(status: Int) async throws {
+  @Test(arguments: [200, 304]) func `an exchange does not bring back a response that was removed meanwhile`(status: Int)
+    async throws
+  {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     let answer = try await overtaken(by: { try await proxy.cache.removeAll(in: nil) }, status: status)
     #expect(!answer.isStored)

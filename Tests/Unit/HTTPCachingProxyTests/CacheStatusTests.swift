@@ -33,7 +33,8 @@ import Testing
     return fields[Self.field]
   }
 
-  @Test func `names the reason for which a request was sent, and the rest of a stored response's freshness`() async {
+  @Test func `Cache-Status names the reason for sending a request, and a stored response's remaining freshness`() async
+  {
     let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept"]
     #expect(text(await answer(request(), fields)) == "edge; fwd=uri-miss; fwd-status=200; stored")
     #expect(text(await answer(request(), after: 20.5)) == "edge; hit; ttl=39")

@@ -21,7 +21,9 @@ import Testing
   }
 
   @Test(arguments: ["PUT", "DELETE", "PATCH", "POST"], ["200", "404"])
-  func `is not stored, though nothing was`(method: String, status: String) async throws {
+  func `a response from before a change is not stored, even if nothing was stored`(method: String, status: String)
+    async throws
+  {
     let get = try await proxy.begin()
     #expect(!get.isOvertaken)
     _ = try await proxy.exchange(method, age: 1, answer: "201")
@@ -32,7 +34,9 @@ import Testing
     #expect(try await proxy.exchange(age: 4).answer?.text == "200 stored new")
   }
 
-  @Test(arguments: ["500", "404"]) func `is stored where the change has failed`(status: String) async throws {
+  @Test(arguments: ["500", "404"]) func `a response is stored if the change after it has failed`(status: String)
+    async throws
+  {
     let get = try await proxy.begin()
     _ = try await proxy.exchange("PUT", age: 1, answer: status)
     #expect(try await isStored(get))
@@ -58,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: ["Location: /a", "Content-Location: https://API.example.com:443/%61"])
-  func `is not stored where the change was of another URL, and names this one`(field: String) async throws {
+  func `a response from before a change that names its URL is not stored`(field: String) async throws {
     let get = try await proxy.begin()
     let post = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: "/list")
     guard case .send(let exchange) = await proxy.cache.plan(for: post, at: Proxy.time) else { throw Proxy.NotSent() }
@@ -75,7 +79,7 @@ import Testing
     #expect(try await isStored(other, "Cache-Control: max-age=60; Cache-Groups: \"f\""))
   }
 
-  @Test func `is not stored after what the program has declared stale or removed`() async throws {
+  @Test func `a response from before an invalidation or a removal is not stored`() async throws {
     let key = RecordKey(method: .get, url: "https://api.example.com/a")
     let changes: [(ProxyCache) async throws -> Void] = [
       { try await $0.invalidate(key, at: Proxy.time) }, { try await $0.remove(key) },

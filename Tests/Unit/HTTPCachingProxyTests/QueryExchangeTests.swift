@@ -15,7 +15,7 @@ struct QueryExchangeTests {
   private let other = #"QUERY; Content-Type: application/json; Body: {"a":2}"#
   private let fresh = #"ETag: "a"; Cache-Control: max-age=60"#
 
-  @Test func `makes no GET of its URL stale`() async throws {
+  @Test func `a QUERY makes no GET of its URL stale`() async throws {
     _ = try await proxy.exchange("", answer: fresh, body: "got")
     _ = try await proxy.exchange(query, answer: fresh, body: "found")
     #expect(try await proxy.exchange("", age: 1).sent == nil)
@@ -23,7 +23,7 @@ struct QueryExchangeTests {
   }
 
   @Test(arguments: ["POST", "PUT", "DELETE", "PATCH"])
-  func `of any content is stale after a change of its URL (RFC 9111, 4.4)`(method: String) async throws {
+  func `a QUERY with any content is stale after a change of its URL (RFC 9111, 4.4)`(method: String) async throws {
     for query in [query, other] { _ = try await proxy.exchange(query, answer: fresh, body: "found") }
     _ = try await proxy.exchange(method, age: 1, answer: "204")
     for query in [query, other] {
@@ -31,7 +31,7 @@ struct QueryExchangeTests {
     }
   }
 
-  @Test func `is renewed by a 304, and sent again without the validators that a 412 refuses (2.6)`() async throws {
+  @Test func `a QUERY is renewed by a 304, and sent again without validators after a 412 (2.6)`() async throws {
     _ = try await proxy.exchange(query, answer: fresh, body: "found")
     #expect(try await proxy.exchange(query, age: 61, answer: "304; " + fresh).answer?.text == "200 validated found")
     #expect(try await proxy.exchange(query, age: 62).sent == nil)
@@ -40,7 +40,7 @@ struct QueryExchangeTests {
     #expect(answer?.response.status == .ok && answer?.isStored == true)
   }
 
-  @Test func `says why it was sent`() async throws {
+  @Test func `the answer to a QUERY says why it was sent`() async throws {
     #expect(try await proxy.begin(query).forwardReason == .miss)
     #expect(try await proxy.begin("QUERY; Body: x").forwardReason == .bypass)
     _ = try await proxy.exchange(query, answer: fresh, body: "found")
@@ -48,13 +48,13 @@ struct QueryExchangeTests {
     #expect(try await proxy.begin(query, age: 61).forwardReason == .stale)
   }
 
-  @Test func `waits for an equal one, if its response may be stored`() async throws {
+  @Test func `a QUERY waits for an equal one, if the response may be stored`() async throws {
     #expect(try await proxy.begin(query).acceptsCollapsing)
     #expect(try await proxy.begin(query).leadsCollapsing)
     #expect(try await !proxy.begin("QUERY; Body: x").acceptsCollapsing)
   }
 
-  @Test func `that is too large for a key is not stored, and neither is one whose content is not held`() async throws {
+  @Test func `the response to a QUERY that is too large, or whose content is not held, is not stored`() async throws {
     let request = CachingExample.request(query)
     for body in [Data(count: HTTPCache.largestQueryBody + 1), nil] {
       for _ in 0..<2 {
@@ -69,7 +69,7 @@ struct QueryExchangeTests {
     #expect(try await proxy.cache.keys(of: request.url?.absoluteString ?? "", in: nil).isEmpty)
   }
 
-  @Test func `has another key for each split of its content and its type`() async throws {
+  @Test func `a QUERY's key separates its content from its content type`() async throws {
     var keys: Set<RecordKey> = []
     for (type, body) in [("a", "b"), ("ab", ""), ("a", "b\ncontent-type=c"), ("a\tb", ""), ("b", "a")] {
       let request = HTTPRequest(

@@ -36,7 +36,9 @@ import Testing
   }
 
   @Test(arguments: fields, statuses)
-  func `leaves what is stored for all as it is`(field: String, status: Int) async throws {
+  func `an answer that unkeyed fields have caused leaves the stored response as it is`(field: String, status: Int)
+    async throws
+  {
     for proxy in proxies() {
       _ = try await proxy.exchange(answer: Self.lifetime, body: "good")
       let asked = try await proxy.exchange(
@@ -46,18 +48,20 @@ import Testing
     }
   }
 
-  @Test(arguments: fields) func `is waited for by no other request`(field: String) async throws {
+  @Test(arguments: fields) func `no request waits for an answer that unkeyed fields may cause`(field: String)
+    async throws
+  {
     #expect(try await Proxy().begin(field).leadsCollapsing == false)
     #expect(try await Proxy().begin().leadsCollapsing)
   }
 
-  @Test(arguments: fields) func `does not keep a whole response from being stored`(field: String) async throws {
+  @Test(arguments: fields) func `a request with unkeyed fields may store a whole response`(field: String) async throws {
     let proxy = Proxy()
     #expect(try await proxy.exchange(field, answer: Self.lifetime, body: "a").answer?.isStored == true)
     #expect(try await proxy.exchange(age: 1).answer?.text == "200 stored a")
   }
 
-  @Test func `does not outlive the validators of the cache, which took the place of the client's`() async throws {
+  @Test func `an answer to the cache's own validators is stored, although the client sent others`() async throws {
     let proxy = Proxy()
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     let gone = try await proxy.exchange(
@@ -67,20 +71,22 @@ import Testing
   }
 
   @Test(arguments: [406, 408, 411, 412, 413, 415, 416, 417, 421, 425, 426, 428, 429, 431, 511])
-  func `is known by its status, whatever the request`(status: Int) async throws {
+  func `an answer that unkeyed fields have caused is recognized by its status`(status: Int) async throws {
     for proxy in proxies() {
       #expect(try await proxy.exchange(answer: "\(status); \(Self.lifetime)").answer?.isStored == false)
     }
   }
 
   @Test(arguments: [400, 403, 404, 405, 410, 414, 422, 451, 499, 500, 503])
-  func `is not another error with a lifetime`(status: Int) async throws {
+  func `an error with a lifetime is stored`(status: Int) async throws {
     for proxy in proxies() {
       #expect(try await proxy.exchange(answer: "\(status); \(Self.lifetime)").answer?.isStored == true)
     }
   }
 
-  @Test(arguments: [400, 401, 403, 404, 500]) func `is a user's mistake too, in a shared cache`(status: Int)
+  @Test(arguments: [400, 401, 403, 404, 500]) func `a shared cache does not store the answer to a user's mistake`(
+    status: Int
+  )
     async throws
   {
     let proxy = Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: .shared()))
@@ -101,7 +107,9 @@ import Testing
     ("", "Cache-Control: max-age=60; Set-Cookie: a=b"), ("", "304; Cache-Control: private"),
     ("Authorization: Bearer x", "304; Cache-Control: max-age=60"),
   ])
-  func `stays where it is a user's, in a shared cache`(request: String, answer: String) async throws {
+  func `a shared cache keeps its response after one that is only for a user`(request: String, answer: String)
+    async throws
+  {
     let proxy = Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: .shared()))
     _ = try await proxy.exchange(answer: Self.anonymous, body: "a")
     let own = try await proxy.exchange("Cache-Control: no-cache; \(request)", age: 1, answer: answer, body: "own")
@@ -110,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: ["Cache-Control: no-store", "304; Cache-Control: no-store", "Cache-Control: max-age=60; Vary: *"])
-  func `goes where the newer one is for all`(answer: String) async throws {
+  func `the stored response is removed after a newer one that no cache may store`(answer: String) async throws {
     for rules in [CacheRules.private, .shared()] {
       let proxy = Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: rules))
       _ = try await proxy.exchange(answer: Self.anonymous, body: "a")

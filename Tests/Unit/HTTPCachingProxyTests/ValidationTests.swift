@@ -49,7 +49,7 @@ import Testing
     #expect(down?.statusText == "fwd=stale; fwd-status=503")
   }
 
-  @Test func `keeps the client's own conditions for the second request`() async throws {
+  @Test func `the second request after a 304 has the client's own conditions`() async throws {
     _ = try await proxy.exchange(answer: Self.fields, body: "one")
     let own = "If-None-Match: \"b\""
     let (sent, answer) = try await proxy.exchange(own, age: 61, answer: "304; ETag: \"b\"", again: "304; ETag: \"b\"")
@@ -57,7 +57,9 @@ import Testing
     #expect(answer?.text == "304 network " && answer?.isStored == false)
   }
 
-  @Test(arguments: [404, 410, 301, 204]) func `is asked for with the tag of any status, and no date`(status: Int)
+  @Test(arguments: [404, 410, 301, 204]) func `a response of any status is validated by its tag, and by no date`(
+    status: Int
+  )
     async throws
   {
     _ = try await proxy.exchange(answer: "\(status); \(Self.fields)", body: "none")
@@ -105,7 +107,7 @@ import Testing
   @Test(arguments: [
     "identity", "", "br", "gzip;q=0", "gzip; q=0.000, br", "*;q=0", "identity, *;q=0", "deflate", "x-gzip;Q=0",
   ])
-  func `is not given to a client that does not accept it`(accepted: String) async throws {
+  func `a stored coding is not returned to a client that does not accept it`(accepted: String) async throws {
     let proxy = Proxy()
     _ = try await proxy.exchange("Accept-Encoding: gzip", answer: Self.stored, body: "z")
     let (sent, answer) = try await request(accepted, proxy)

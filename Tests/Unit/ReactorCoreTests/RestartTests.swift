@@ -29,7 +29,8 @@
       ("Swift.Array<ReactorCoreTests.(unknown context at $1f).(unknown context at $2e).Draft>", true),
       ("Swift.Array<ReactorCoreTests.(unknown context at $1f).Other>", false),
     ])
-    func `compares the names of types without the scopes that have addresses`(_ stored: String, _ isOwn: Bool) {
+    func `a restart compares the names of types without scopes that contain addresses`(_ stored: String, _ isOwn: Bool)
+    {
       #expect(ModelName([Draft].self).matches(stored) == isOwn)
     }
   }

@@ -18,7 +18,7 @@ struct AbsentStoreTests {
     (await FleetServer(store, clock), await FleetServer(store, clock))
   }
 
-  @Test func `who has missed messages compares its copies before it uses them`() async throws {
+  @Test func `a server that has missed messages compares its copies before it uses them`() async throws {
     let (one, other) = await pair()
     try await one.ask("old")
     await other.until { await $0.stored() == "old" }

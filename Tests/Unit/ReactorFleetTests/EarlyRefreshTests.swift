@@ -29,7 +29,7 @@ struct EarlyRefreshTests {
     #expect(isDue(age: 95, cost: 0, share: 1) && !isDue(age: 94.9, cost: 0, share: 1))
   }
 
-  @Test func `what is fresh for a moment, or takes long, is not refreshed early`() {
+  @Test func `a response that is fresh for a moment, or takes long, is not refreshed early`() {
     #expect(!isDue(age: 9.9, lifetime: 9.99))
     #expect(!isDue(age: 99.9, cost: 10.1))
     #expect(!isDue(age: 99.9, cost: -1))

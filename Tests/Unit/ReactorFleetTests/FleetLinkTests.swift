@@ -32,7 +32,7 @@ struct FleetLinkTests {
     }
   }
 
-  @Test func `what is proved ends by the clock, though no timer has fired`() {
+  @Test func `trust in copies expires by the clock, even if no timer has fired`() {
     var link = following
     var hasEnded = link.advance(to: .milliseconds(2_499))
     #expect(!hasEnded && link.status == .following)

@@ -24,7 +24,7 @@ struct FleetScopesTests {
     #expect(scopes.use("a", at: .seconds(601)) == nil)
   }
 
-  @Test func `of more than a thousand the latest used stay`() {
+  @Test func `of more than a thousand scopes, the most recently used stay`() {
     var scopes = FleetScopes()
     for number in 0...FleetScopes.limit { scopes.learn("1", of: "\(number)", at: .milliseconds(number)) }
     let forgotten = scopes.forget(at: .seconds(2), except: [])

@@ -48,7 +48,7 @@ struct FleetStateTests {
     #expect(!following.vouches(for: key, other))
   }
 
-  @Test func `what is read late is not trusted after a fence that was heard before`() {
+  @Test func `a record that is read late is not trusted after an earlier fence`() {
     var state = following
     state.fence(url, version(20), at: .zero)
     state.note(key, url, receivedAt: date, version(15), latest: version(15), asked: state.epoch)
@@ -90,7 +90,7 @@ struct FleetStateTests {
     #expect(state.news() == FleetState.Report(status: .blind, error: .unavailable("away")))
   }
 
-  @Test func `who was blind for a moment has to look, too`() {
+  @Test func `a server that was blind for a moment compares its copies, too`() {
     var state = following
     state.lostFeed(.unavailable("closed"))
     #expect(state.status == .blind && state.vouches(for: key, head))
@@ -172,7 +172,7 @@ struct FleetStateTests {
     #expect(removed != "old" && state.scopes["all"] == removed)
   }
 
-  @Test func `before it runs everything is trusted, as without a fleet`() {
+  @Test func `before a fleet runs, every copy is trusted, as without a fleet`() {
     var state = FleetState(trust: .seconds(10))
     #expect(state.vouches(for: key, head))
     state.start(at: .zero)

@@ -59,7 +59,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `of two at once one asks, and the other waits for its response`() async throws {
+  @Test func `of two concurrent servers, one sends the request and the other waits for the response`() async throws {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.stored()
@@ -71,8 +71,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `who waited for a response that a change has overtaken shares its own, and no other's body`() async throws
-  {
+  @Test func `a waiter whose response a change has overtaken sends its own request`() async throws {
     let (one, other) = await pair()
     try await one.ask("old")
     await other.until { await $0.stored() == "old" }
@@ -95,7 +94,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `of many at once on one server, one asks the store`() async throws {
+  @Test func `of many concurrent requests on one server, one asks the store`() async throws {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     let begins = other.store.begins.load(ordering: .relaxed)
@@ -328,7 +327,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `before it runs and after, a server is one without a fleet`() async throws {
+  @Test func `before a fleet runs and after it, its server acts as without one`() async throws {
     let (one, other) = await pair()
     await one.stop()
     try await one.ask("mine")

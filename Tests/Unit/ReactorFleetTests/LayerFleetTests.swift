@@ -145,7 +145,7 @@ struct LayerFleetTests {
     }
   }
 
-  @Test func `of many at once, on two servers, one asks`() async throws {
+  @Test func `of many concurrent fetches on two servers, one is sent`() async throws {
     try await withPair { one, other, _ in
       origin.gate.close()
       let fetches = (0..<20).map { index in
@@ -177,7 +177,7 @@ struct LayerFleetTests {
     }
   }
 
-  @Test func `what one invalidates is stale for all, and the first who needs it requests all`() async throws {
+  @Test func `an invalidation on one server makes the resource stale on all, and one refetches it`() async throws {
     try await withPair { one, other, reader in
       for server in [one, other] { _ = try await server.names.fetch("list") }
       await untilShared("a", by: reader)
@@ -211,7 +211,7 @@ struct LayerFleetTests {
     }
   }
 
-  @Test func `what an unshared layer has is stale too, and leaves nothing in the store`() async throws {
+  @Test func `an invalidation reaches an unshared layer, which stores nothing in the fleet`() async throws {
     let (shared, alice) = (await server(), await server(scope: "alice"))
     _ = try await alice.names.fetch("list")
     _ = try await shared.names.fetch("list")
@@ -272,7 +272,7 @@ struct LayerFleetTests {
     await one.stop()
   }
 
-  @Test func `what the disk has from an earlier process is compared before its use`() async throws {
+  @Test func `a record of an earlier process is compared before its use`() async throws {
     let disk = MemoryPersistence()
     var first: LayerServer? = await server(persistence: disk)
     _ = try await first?.names.fetch("list")
@@ -316,7 +316,7 @@ struct LayerFleetTests {
     }
   }
 
-  @Test func `what may not be shared is stale all the same when another has changed it`() async throws {
+  @Test func `a response that may not be shared is stale after a change on another server`() async throws {
     origin.change { $0.fields = [:] }
     try await withPair { one, other, _ in
       _ = try await one.names.fetch("list")

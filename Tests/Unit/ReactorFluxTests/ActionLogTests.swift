@@ -75,7 +75,7 @@ import Testing
     expect(.notCodable(event: "outgoing", payload: name(Outgoing.self))) { _ = try Self.log(text, dispatcher) }
   }
 
-  @Test func `of another version is refused`() {
+  @Test func `a log of another version is refused`() {
     expect(.unsupportedLogVersion(found: 2, supported: 1)) {
       _ = try Self.log(#"{"version": 2, "something": "else"}"#, dispatcher)
     }

@@ -31,7 +31,7 @@ import Testing
     #expect(trace.lines.suffix(2) == ["4", "told of 4"])
   }
 
-  @Test func `passes each action through the middlewares`() throws {
+  @Test func `a batch passes each action through the middlewares`() throws {
     try observed()
     dispatcher.use { [trace] action, next in
       trace.add("middleware")
@@ -43,7 +43,7 @@ import Testing
     #expect(trace.lines == ["middleware", "1", "middleware", "middleware", "3", "told of 2"])
   }
 
-  @Test func `what handlers dispatch follows after the batch, each as a separate change`() throws {
+  @Test func `actions that handlers dispatch follow the batch, each as a separate change`() throws {
     try observed { [dispatcher] _, action in
       if let number = action.payload, number < 10 { dispatcher.dispatch(.go, number * 10) }
     }
@@ -54,7 +54,7 @@ import Testing
     #expect(trace.lines == ["1", "2", "told of 2", "10", "told of 3", "20", "told of 4"])
   }
 
-  @Test func `within a handler is queued whole, and is one change there too`() throws {
+  @Test func `a batch within a handler is queued whole, and is one change`() throws {
     try observed { [dispatcher] _, action in
       guard action.payload == 1 else { return }
       dispatcher.dispatch(.go, 2)
@@ -69,7 +69,7 @@ import Testing
       trace.lines == ["1", "told of 1", "2", "told of 2", "3", "4", "told of 4", "5", "told of 5"])
   }
 
-  @Test func `within an observer is queued whole`() throws {
+  @Test func `a batch within an observer is queued whole`() throws {
     try observed()
     let probe = try dispatcher.store(Probe<A>.self)
     probe.observe(owner) { [dispatcher] store, _ in
@@ -83,7 +83,7 @@ import Testing
     #expect(trace.lines == ["1", "told of 1", "2", "3", "told of 3"])
   }
 
-  @Test func `within a batch is part of it`() throws {
+  @Test func `a batch within a batch is part of it`() throws {
     try observed()
     dispatcher.batch {
       dispatcher.dispatch(.go, 1)
@@ -93,7 +93,7 @@ import Testing
     #expect(trace.lines == ["1", "2", "3", "told of 3"])
   }
 
-  @Test func `whose body throws handles nothing, and the next dispatch is as ever`() throws {
+  @Test func `a batch whose body throws handles nothing, and the next dispatch works`() throws {
     try observed()
     #expect(throws: Refused.self) {
       try dispatcher.batch {
@@ -137,7 +137,7 @@ import Testing
     #expect(try dispatcher.store(Probe<A>.self).values == [1, 2, 1, 2])
   }
 
-  @Test func `in an endless chain is dropped and reported`() throws {
+  @Test func `a batch in an endless chain is dropped and reported`() throws {
     let reports = Reports(of: dispatcher)
     try observed { [dispatcher] _, action in
       dispatcher.batch { dispatcher.dispatch(.go, (action.payload ?? 0) + 1) }

@@ -7,7 +7,7 @@ import Testing
   let trace = Trace()
   let owner = Owner()
 
-  @Test func `changes are told once for each dispatch and store, when all handlers have run`() throws {
+  @Test func `observers are notified once for each dispatch and store, after all handlers`() throws {
     let first = try dispatcher.probe(A.self) { [trace] store, _ in
       for _ in 1...3 { store.emitChange() }
       trace.add("A")
@@ -23,7 +23,7 @@ import Testing
     #expect(trace.lines == ["A", "B", "A changed", "B changed"])
   }
 
-  @Test func `changes keep their error, the last of several, though a change without one follows`() throws {
+  @Test func `a change has the last of several errors, even if a change without one follows`() throws {
     struct Other: Error {}
     var errors: [(any Error)?] = []
     let store = try dispatcher.probe(A.self) { store, action in
@@ -50,7 +50,7 @@ import Testing
     #expect(errors.last is Refused)
   }
 
-  @Test func `of a store without a dispatcher are told too`() {
+  @Test func `the changes of a store without a dispatcher are notified too`() {
     let store = Probe<A>()
     store.observe(owner) { [trace] _, _ in trace.add("told") }
     store.emitChange()
@@ -68,7 +68,7 @@ import Testing
     #expect(trace.lines == ["first", "second true", "any true true"])
   }
 
-  @Test func `in an observer are told after it, also of other stores`() throws {
+  @Test func `changes in an observer are notified after it, also those of other stores`() throws {
     let first = try dispatcher.probe(A.self)
     let second = try dispatcher.probe(B.self)
     second.observe(owner) { [trace] _, _ in trace.add("B changed") }
@@ -85,7 +85,7 @@ import Testing
     #expect(trace.lines == expected)
   }
 
-  @Test func `changes let observers dispatch, which is handled when all were told`() throws {
+  @Test func `an action that an observer dispatches is handled after all observers`() throws {
     let store = try dispatcher.probe(A.self) { [trace] store, action in
       trace.add("go \(action.payload ?? 0)")
       store.emitChange()
@@ -146,7 +146,7 @@ import Testing
     #expect(reports == 1)
   }
 
-  @Test func `more than the limit in one observer's call are one, and many runs are no endless one`() throws {
+  @Test func `more changes than the limit in one observer's call are one change, and no endless run`() throws {
     let reports = Reports(of: dispatcher)
     let store = try dispatcher.probe(A.self) { store, _ in store.emitChange() }
     var told = 0

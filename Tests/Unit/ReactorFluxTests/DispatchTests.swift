@@ -6,7 +6,7 @@ import Testing
   let dispatcher = Dispatcher()
   let trace = Trace()
 
-  @Test func `runs each handler once, in the order of registration, before it returns`() throws {
+  @Test func `a dispatch runs each handler once, in the order of registration, before it returns`() throws {
     _ = try dispatcher.probe(B.self, trace.line("B"))
     _ = try dispatcher.probe(A.self, trace.line("A"))
     _ = try dispatcher.probe(C.self, trace.line("C"))
@@ -15,7 +15,7 @@ import Testing
     #expect(trace.lines == ["B 1", "A 1", "C 1", "B 2", "A 2", "C 2"])
   }
 
-  @Test func `carries the payload or the error`() throws {
+  @Test func `a dispatched action carries the payload or the error`() throws {
     var payloads: [Int?] = []
     var errors: [(any Error)?] = []
     _ = try dispatcher.probe(A.self) { _, action in
@@ -38,7 +38,7 @@ import Testing
     #expect(reports.lines == [])
   }
 
-  @Test func `within a handler is queued, and handled in order when the action before is done and told`() throws {
+  @Test func `a dispatch within a handler is queued, and handled after the current action's observers`() throws {
     let owner = Owner()
     let first = try dispatcher.probe(A.self) { [trace, dispatcher] store, action in
       trace.add("A \(action.payload ?? 0)")
@@ -57,7 +57,7 @@ import Testing
     #expect(trace.lines.joined(separator: ", ") == expected)
   }
 
-  @Test func `to another dispatcher within a handler is handled at once, and back is queued`() throws {
+  @Test func `a dispatch to another dispatcher within a handler is handled at once, and back is queued`() throws {
     let other = Dispatcher()
     _ = try other.probe(B.self) { [trace, dispatcher] _, action in
       trace.add("B \(action.payload ?? 0)")
@@ -104,7 +104,7 @@ import Testing
 @MainActor @Suite struct `Dispatching without end` {
   let dispatcher = Dispatcher()
 
-  @Test func `is reported once at the stated depth, and the run ends`() throws {
+  @Test func `dispatching without end is reported once at the stated depth, and the run ends`() throws {
     let reports = Reports(of: dispatcher)
     let store = try dispatcher.probe(A.self) { [dispatcher] _, action in
       dispatcher.dispatch(.go, (action.payload ?? 0) + 1)
@@ -117,7 +117,7 @@ import Testing
     #expect(store.values.count == 2 * (Dispatcher.maximumDepth + 1))
   }
 
-  @Test func `of several actions for each is reported once, and the run ends`() throws {
+  @Test func `dispatching several actions for each without end is reported once, and the run ends`() throws {
     let reports = Reports(of: dispatcher)
     let store = try dispatcher.probe(A.self) { [dispatcher] _, _ in
       dispatcher.dispatch(.go, 0)
@@ -128,7 +128,7 @@ import Testing
     #expect(store.values.count == 100_001)
   }
 
-  @Test func `does not count the actions that one handler dispatches`() throws {
+  @Test func `the depth does not count the actions that one handler dispatches`() throws {
     let reports = Reports(of: dispatcher)
     let store = try dispatcher.probe(A.self) { [dispatcher] _, action in
       guard action.payload == 0 else { return }
@@ -151,7 +151,7 @@ import Testing
     #expect(reports == Dispatcher.maximumDepth + 2)
   }
 
-  @Test func `by an observer ends as well`() throws {
+  @Test func `dispatching without end by an observer ends as well`() throws {
     let reports = Reports(of: dispatcher)
     let owner = Owner()
     let store = try dispatcher.probe(A.self) { store, _ in store.emitChange() }

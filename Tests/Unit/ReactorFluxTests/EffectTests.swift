@@ -31,7 +31,7 @@ import Testing
     #expect(store.values == [1, 1])
   }
 
-  @Test func `of a task that was cancelled before dispatch nothing`() async throws {
+  @Test func `an effect of a task that was cancelled before dispatches nothing`() async throws {
     let trace = Trace()
     _ = try dispatcher.probe(A.self, trace.line("A"))
     await Task { [dispatcher] in

@@ -7,7 +7,7 @@ import Testing
   let trace = Trace()
   let owner = Owner()
 
-  @Test func `ends with its owner, which is not retained`() {
+  @Test func `an observation ends with its owner, which is not retained`() {
     var own: Owner? = Owner()
     weak let gone = own
     if let own {
@@ -21,7 +21,7 @@ import Testing
     #expect(trace.lines == ["told", "told with"])
   }
 
-  @Test func `of an owner that is released in its own callback ends with that call`() {
+  @Test func `an observation whose owner is released in its own callback ends with that call`() {
     final class Holder { var own: Owner? = Owner() }
     let holder = Holder()
     if let own = holder.own {
@@ -41,7 +41,7 @@ import Testing
     #expect(holder.own == nil)
   }
 
-  @Test func `ends when its token is cancelled, the others continue`() {
+  @Test func `an observation ends when its token is cancelled, and the others continue`() {
     let token = store.observe(owner) { [trace] _, _ in trace.add("first") }
     store.observe(owner) { [trace] _, _ in trace.add("second") }
     store.emitChange()
@@ -53,20 +53,20 @@ import Testing
     #expect(trace.lines == ["first", "second", "second"])
   }
 
-  @Test func `does not end when its token is let go`() {
+  @Test func `an observation does not end when its token is released`() {
     _ = store.observe(owner) { [trace] _, _ in trace.add("told") }
     store.emitChange()
     #expect(trace.lines == ["told"])
   }
 
-  @Test func `is cancelled from another thread`() async {
+  @Test func `an observation may be cancelled from another thread`() async {
     let token = store.observe(owner) { [trace] _, _ in trace.add("told") }
     await Task.detached { token.cancel() }.value
     store.emitChange()
     #expect(trace.lines == [])
   }
 
-  @Test func `is cancelled by an observer before it, within the same change`() {
+  @Test func `an observer may cancel a later one within the same change`() {
     let tokens = Tokens()
     store.observe(owner) { [trace] _, _ in
       trace.add("first")
@@ -78,7 +78,7 @@ import Testing
     #expect(trace.lines == ["first", "first"])
   }
 
-  @Test func `is cancelled within its own callback`() {
+  @Test func `an observation may be cancelled within its own callback`() {
     let tokens = Tokens()
     tokens.add(
       store.observe(owner) { [trace] _, _ in
@@ -90,7 +90,7 @@ import Testing
     #expect(trace.lines == ["told"])
   }
 
-  @Test func `that begins while observers are called begins with the next change`() {
+  @Test func `an observation that begins while observers are called starts with the next change`() {
     store.observe(owner) { [trace, owner] store, _ in
       trace.add("first")
       if trace.lines.count == 1 { store.observe(owner) { _, _ in trace.add("added") } }
@@ -101,7 +101,7 @@ import Testing
     #expect(trace.lines == ["first", "first", "added"])
   }
 
-  @Test func `is called again for a change that it made before it was cancelled, not after`() {
+  @Test func `an observer is not called for its own change once it is cancelled`() {
     let tokens = Tokens()
     tokens.add(
       store.observe(owner) { [trace] store, _ in
@@ -113,7 +113,7 @@ import Testing
     #expect(trace.lines == ["told", "told"])
   }
 
-  @Test func `lets go of its closure with the next change or observation`() {
+  @Test func `a cancelled observation releases its closure with the next change or observation`() {
     // On the main actor: an optimized build refuses to send anything else into the observers.
     weak var first: Trace?
     weak var second: Trace?
@@ -134,7 +134,7 @@ import Testing
     #expect(second == nil)
   }
 
-  @Test func `whose closure is released may come back to the store`() {
+  @Test func `an observation's closure may use the store while it is released`() {
     let tokens = {
       let told = Parting { [store, trace, owner] in
         store.observe(owner) { _, _ in trace.add("told") }

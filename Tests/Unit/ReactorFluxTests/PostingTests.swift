@@ -21,7 +21,7 @@ import Testing
     Self.expectAll(store.values)
   }
 
-  @Test func `before a dispatch that is awaited comes before it, each time`() async throws {
+  @Test func `a posted action comes before a later awaited dispatch, each time`() async throws {
     let store = try dispatcher.probe(A.self)
     await Self.send { [dispatcher] in
       dispatcher.post(.go, $0)
@@ -53,7 +53,7 @@ import Testing
     #expect(values == [1, 2, -1])
   }
 
-  @Test func `comes before what is dispatched on the main actor later`() throws {
+  @Test func `a posted action comes before later dispatches on the main actor`() throws {
     let store = try dispatcher.probe(A.self)
     dispatcher.post(.go, 1)
     dispatcher.post(.next, 2)
@@ -66,7 +66,7 @@ import Testing
     #expect(store.values == [1, 2, 3, 4])
   }
 
-  @Test func `while posted actions are handled does not overtake the rest of them`() throws {
+  @Test func `an action that is posted while others are handled does not overtake them`() throws {
     let store = try dispatcher.probe(A.self) { [dispatcher] _, action in
       if let value = action.payload, value < 3 { dispatcher.post(.go, value + 10) }
     }
@@ -77,7 +77,7 @@ import Testing
     #expect(store.values == [1, 2, 3, 4, 5, 11, 12, 6])
   }
 
-  @Test func `for ever by a handler leaves the main actor to others`() async throws {
+  @Test func `a handler that posts for ever leaves the main actor to others`() async throws {
     let (handled, continuation) = AsyncStream.makeStream(of: Int.self)
     var isEnded = false
     _ = try dispatcher.probe(A.self) { [dispatcher] _, action in
@@ -92,7 +92,7 @@ import Testing
     #expect(isEnded)
   }
 
-  @Test func `keeps the dispatcher until it is done, and no longer`() async throws {
+  @Test func `a posted action retains the dispatcher until it is handled, and no longer`() async throws {
     let (handled, continuation) = AsyncStream.makeStream(of: Int.self)
     weak var gone: Dispatcher?
     try {

@@ -95,7 +95,7 @@ import Testing
     expect(.nothingToWaitFor(store: name(Probe<A>.self))) { try store.waitFor(Counter.self) }
   }
 
-  @Test func `make may register other stores, which come before`() throws {
+  @Test func `make may register other stores, which come before its own`() throws {
     let trace = Trace()
     try dispatcher.register(Probe<A>.self) {
       _ = try? dispatcher.probe(B.self, trace.line("B"))
@@ -105,7 +105,7 @@ import Testing
     #expect(trace.lines == ["B 1", "A 1"])
   }
 
-  @Test func `make that registers its own type is refused with what it made`() throws {
+  @Test func `a make that registers its own type is refused, with its store`() throws {
     expect(.alreadyRegistered(store: name(Counter.self))) {
       try dispatcher.register(Counter.self) {
         try? dispatcher.register(Counter.self)
@@ -116,7 +116,7 @@ import Testing
     #expect(try dispatcher.store(Counter.self).sum == 1)
   }
 
-  @Test func `make may dispatch`() throws {
+  @Test func `the closure that makes a store may dispatch`() throws {
     let first = try dispatcher.probe(A.self)
     try dispatcher.register(Probe<B>.self) {
       dispatcher.dispatch(.go, 1)

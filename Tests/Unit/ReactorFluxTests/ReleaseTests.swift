@@ -31,7 +31,7 @@ import Testing
     #expect(store.values.sorted() == [0, 1, 1, 1])
   }
 
-  @Test func `and fail are reported to whom onFailure was given`() throws {
+  @Test func `a failure while onFailure is replaced is reported to the new closure`() throws {
     _ = try dispatcher.probe(A.self) { _, _ in throw Refused() }
     let reports = Reports(of: Dispatcher())
     dispatcher.onFailure = { [parting = parting()] _ in withExtendedLifetime(parting) {} }

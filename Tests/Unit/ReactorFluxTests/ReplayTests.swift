@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `tells the changes after each action, past the middlewares`() throws {
+  @Test func `a replay notifies observers after each action, without the middlewares`() throws {
     let log = try Self.log { dispatcher in
       dispatcher.dispatch(.noted, "one")
       dispatcher.dispatch(.noted, "two")
@@ -57,7 +57,7 @@ import Testing
     #expect(trace.lines == [#"["one"]"#, #"["one", "two"]"#])
   }
 
-  @Test func `drops what handlers and observers dispatch, and says that it replays`() throws {
+  @Test func `a replay drops the actions that handlers and observers dispatch`() throws {
     let log = try Self.log { $0.dispatch(.noted, "one") }
     let fresh = try Dispatcher.ofLedger()
     let owner = Owner()
@@ -73,7 +73,7 @@ import Testing
     #expect(replaying.prefix(2) == [true, false])
   }
 
-  @Test func `continues dropping after an observer has tried to restore a state within it`() throws {
+  @Test func `a replay keeps dropping after an observer has tried to restore a state`() throws {
     let log = try Self.log {
       $0.dispatch(.noted, "one")
       $0.dispatch(.noted, "two")
@@ -119,7 +119,7 @@ import Testing
     #expect(try fresh.ledger.lines == [])
   }
 
-  @Test func `while an action is handled or a change is told is refused`() throws {
+  @Test func `a replay within a handler or an observer is refused`() throws {
     let log = try Self.log { $0.dispatch(.noted, "one") }
     let fresh = try Dispatcher.ofLedger()
     let owner = Owner()
@@ -148,7 +148,7 @@ import Testing
     #expect(try fresh.ledger.lines == ["one"])
   }
 
-  @Test func `continues where a handler fails, and reports it`() throws {
+  @Test func `a replay continues after a handler that fails, and reports it`() throws {
     let log = try Self.log { dispatcher in
       dispatcher.dispatch(.go, 1)
       dispatcher.dispatch(.noted, "one")

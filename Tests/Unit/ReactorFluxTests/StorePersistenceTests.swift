@@ -94,7 +94,7 @@ private final class Settings: PlainStore, Snapshotting {
     try dispatcher.persist(Settings.self, as: "settings", with: persistence)
   }
 
-  @Test func `reports a change from before it was restored, which the saved state replaces`() async throws {
+  @Test func `a change before the restoration is reported, and replaced by the saved state`() async throws {
     try launch()
     await run(1)
     try launchLate()
@@ -137,7 +137,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(try state.values == [1])
   }
 
-  @Test func `tells its observers what was restored, and a restored state is not saved again`() async throws {
+  @Test func `a restored state is notified, and not saved again`() async throws {
     try launch()
     await run(1)
     let fresh = Dispatcher()
@@ -157,7 +157,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(before[.systemFileNumber] as? Int == after[.systemFileNumber] as? Int)
   }
 
-  @Test func `of an older version is migrated, and saved in the new one`() async throws {
+  @Test func `a saved state of an older version is migrated, and saved in the new one`() async throws {
     try launch()
     await run(1)
     var asked: [Int] = []
@@ -177,7 +177,9 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(asked == [1])
   }
 
-  @Test(arguments: [true, false]) func `that cannot be migrated is set aside`(hasMigration: Bool) async throws {
+  @Test(arguments: [true, false]) func `a saved state that cannot be migrated is set aside`(hasMigration: Bool)
+    async throws
+  {
     try launch()
     await run(1)
     let old = try Data(contentsOf: file)
@@ -192,7 +194,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(aside.hasSuffix("settings.state.damaged"))
   }
 
-  @Test func `of a later version is set aside, and the program begins again`() async throws {
+  @Test func `a saved state of a later version is set aside, and the program begins again`() async throws {
     try launch(version: 7)
     await run(1)
     try launch(version: 2)
@@ -206,7 +208,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(files == ["settings.state", "settings.state.version-7"])
   }
 
-  @Test(arguments: ["empty", "cut", "changed", "longer", "text"]) func `that is damaged is set aside, and not lost`(
+  @Test(arguments: ["empty", "cut", "changed", "longer", "text"]) func `a damaged state is set aside, and not lost`(
     damage: String
   ) async throws {
     for round in 1...2 {
@@ -242,7 +244,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(reports?.errors.count == 1)
   }
 
-  @Test func `that cannot be encoded keeps its old file, and the next change tries again`() async throws {
+  @Test func `a state that cannot be encoded keeps its old file, and the next change tries again`() async throws {
     try launch()
     await run(1)
     dispatcher.dispatch(.next, 0)
@@ -258,7 +260,7 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(try state.values == [1, 2])
   }
 
-  @Test func `that could not be saved is saved by the next flush, though it has not changed since`() async throws {
+  @Test func `a state that could not be saved is saved by the next flush, even if unchanged`() async throws {
     // A file is where the directory belongs.
     try FileManager.default.createDirectory(
       at: directory.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -301,7 +303,7 @@ private final class Settings: PlainStore, Snapshotting {
     try dispatcher.persist(Ledgerless.self, as: "late", with: persistence)
   }
 
-  @Test func `is released with its dispatcher, and what has changed is saved all the same`() async throws {
+  @Test func `a changed store that is released with its dispatcher is still saved`() async throws {
     try launch()
     dispatcher.dispatch(.go, 1)
     weak let store = try dispatcher.store(Settings.self)

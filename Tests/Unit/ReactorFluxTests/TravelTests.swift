@@ -15,7 +15,7 @@ import Testing
     for amount in amounts { dispatcher.dispatch(.added, Entry(title: "\(amount)", amounts: [amount])) }
   }
 
-  @Test func `to every position gives the state that was there`() throws {
+  @Test func `travelling to a position restores its state`() throws {
     add(1, 2, 3)
     for (position, total) in [(3, 6), (0, 0), (2, 3), (1, 1), (3, 6)] {
       try recorder.travel(to: position, in: dispatcher)
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `and acting there forgets what came after`() throws {
+  @Test func `an action after travelling back removes the later actions of the log`() throws {
     add(1, 2, 3)
     try recorder.travel(to: 1, in: dispatcher)
     add(10)
@@ -43,7 +43,7 @@ import Testing
     #expect(try fresh.ledger == dispatcher.ledger)
   }
 
-  @Test func `goes to each of the actions that a dispatch led to`() throws {
+  @Test func `travelling reaches each of the actions that a dispatch led to`() throws {
     let owner = Owner()
     try dispatcher.store(Balance.self).observe(owner) { [dispatcher] balance, _ in
       if balance.total > 5 { dispatcher.dispatch(.cleared) }
@@ -74,7 +74,7 @@ import Testing
     #expect(plain.position == 1)
   }
 
-  @Test func `within a handler is refused, and the position stays`() throws {
+  @Test func `travelling within a handler is refused, and the position stays`() throws {
     let recorder = recorder
     _ = try dispatcher.probe(A.self) { [dispatcher] _, _ in expect(.busy) { try recorder.travel(to: 0, in: dispatcher) }
     }
@@ -84,7 +84,7 @@ import Testing
     #expect(try dispatcher.total == 1)
   }
 
-  @Test func `begins again from the present state`() throws {
+  @Test func `removing all actions begins the log again at the present state`() throws {
     add(1, 2)
     recorder.removeAll()
     #expect(recorder.position == 0)
@@ -94,7 +94,7 @@ import Testing
     #expect(try dispatcher.total == 3)
   }
 
-  @Test func `begins again from within a handler too`() throws {
+  @Test func `removing all actions within a handler begins the log again too`() throws {
     let recorder = recorder
     _ = try dispatcher.probe(A.self) { _, _ in recorder.removeAll() }
     add(1)
@@ -107,7 +107,7 @@ import Testing
     #expect(try dispatcher.total == 3)
   }
 
-  @Test func `tells once all stores are set, each once`() throws {
+  @Test func `travelling notifies each store's observers once, after all stores are set`() throws {
     add(1, 2)
     let (trace, owner) = (Trace(), Owner())
     dispatcher.observe(owner) { [dispatcher] store, error in
@@ -119,7 +119,7 @@ import Testing
     #expect(trace.lines == ["Balance 1 1", "Ledger 1 1"])
   }
 
-  @Test func `drops what observers dispatch, which would change what is put back`() throws {
+  @Test func `travelling drops the actions that observers dispatch`() throws {
     add(1, 2)
     let owner = Owner()
     var isTravelling = true

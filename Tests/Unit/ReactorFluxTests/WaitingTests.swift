@@ -6,7 +6,7 @@ import Testing
   let dispatcher = Dispatcher()
   let trace = Trace()
 
-  @Test func `runs its handler first, and not again`() throws {
+  @Test func `waiting for a store runs its handler first, and not again`() throws {
     _ = try dispatcher.probe(A.self) { [trace] store, _ in
       try store.waitFor(Probe<B>.self)
       trace.add("A")
@@ -17,7 +17,7 @@ import Testing
     #expect(trace.lines == ["B 1", "A", "B 2", "A"])
   }
 
-  @Test func `returns at once where it has run`() throws {
+  @Test func `waiting for a store whose handler has run returns at once`() throws {
     _ = try dispatcher.probe(B.self, trace.line("B"))
     _ = try dispatcher.probe(A.self) { [trace] store, _ in
       try store.waitFor(Probe<B>.self)
@@ -28,7 +28,7 @@ import Testing
     #expect(trace.lines == ["B 1", "A"])
   }
 
-  @Test func `that waits for a third runs the third first`() throws {
+  @Test func `waiting for a store that waits for a third runs the third first`() throws {
     _ = try dispatcher.probe(A.self) { [trace] store, _ in
       try store.waitFor(Probe<B>.self)
       trace.add("A")
@@ -42,7 +42,7 @@ import Testing
     #expect(trace.lines == ["C 1", "B", "A"])
   }
 
-  @Test func `in a diamond runs the lowest once`() throws {
+  @Test func `waiting in a diamond runs the lowest store once`() throws {
     _ = try dispatcher.probe(A.self) { [trace] store, _ in
       try store.waitFor(Probe<B>.self)
       try store.waitFor(Probe<C>.self)
@@ -61,7 +61,7 @@ import Testing
     #expect(trace.lines == ["D 1", "B", "C", "A"])
   }
 
-  @Test func `that waits back is a cycle, with its path, and the others run`() throws {
+  @Test func `waiting for a store that waits back is a cycle, with its path, and the others run`() throws {
     let reports = Reports(of: dispatcher)
     let first = try dispatcher.probe(A.self) { store, _ in try store.waitFor(Probe<B>.self) }
     let second = try dispatcher.probe(B.self) { store, _ in try store.waitFor(Probe<A>.self) }
@@ -74,7 +74,7 @@ import Testing
     #expect(first.values == [1] && second.values == [1])
   }
 
-  @Test func `in a cycle of three names its stores only, not those before`() throws {
+  @Test func `a wait cycle of three names only its stores, not those before`() throws {
     var thrown: [String] = []
     _ = try dispatcher.probe(D.self) { store, _ in try store.waitFor(Probe<A>.self) }
     _ = try dispatcher.probe(A.self) { store, _ in try store.waitFor(Probe<B>.self) }
@@ -89,7 +89,7 @@ import Testing
     #expect(thrown.count == 2)
   }
 
-  @Test func `and that is the store itself, is a cycle`() throws {
+  @Test func `a store that waits for itself is a cycle`() throws {
     let reports = Reports(of: dispatcher)
     _ = try dispatcher.probe(A.self) { store, _ in try store.waitFor(Probe<A>.self) }
     dispatcher.dispatch(.go, 1)
@@ -97,7 +97,7 @@ import Testing
     #expect(reports.lines == [FluxError.handlerFailed(store: name(Probe<A>.self), event: "go", cycle).description])
   }
 
-  @Test func `whose handler throws returns, and the report is the other's`() throws {
+  @Test func `waiting for a store whose handler throws returns, and that store is reported`() throws {
     let reports = Reports(of: dispatcher)
     _ = try dispatcher.probe(A.self) { [trace] store, _ in
       try store.waitFor(Probe<B>.self)
@@ -109,7 +109,7 @@ import Testing
     #expect(reports.lines == [FluxError.handlerFailed(store: name(Probe<B>.self), event: "go", Refused()).description])
   }
 
-  @Test func `that is not registered is an error`() throws {
+  @Test func `waiting for an unregistered store is an error`() throws {
     let reports = Reports(of: dispatcher)
     _ = try dispatcher.probe(A.self) { store, _ in try store.waitFor(Counter.self) }
     dispatcher.dispatch(.go, 1)
@@ -117,7 +117,7 @@ import Testing
     #expect(reports.lines == [FluxError.handlerFailed(store: name(Probe<A>.self), event: "go", error).description])
   }
 
-  @Test func `that does not handle the event returns at once`() throws {
+  @Test func `waiting for a store that does not handle the event returns at once`() throws {
     try dispatcher.register(Counter.self)
     _ = try dispatcher.probe(A.self) { [trace] store, _ in
       try store.waitFor(Counter.self)
@@ -147,7 +147,7 @@ import Testing
     #expect(told == 1)
   }
 
-  @Test func `by a store of no dispatcher, or of another, is an error`() throws {
+  @Test func `waiting by a store of no dispatcher, or of another, is an error`() throws {
     let stranger = Probe<A>()
     expect(.nothingToWaitFor(store: name(Probe<A>.self))) { try stranger.waitFor(Probe<B>.self) }
     let other = Dispatcher()

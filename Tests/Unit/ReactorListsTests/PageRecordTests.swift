@@ -21,7 +21,7 @@ struct PageRecordTests {
     #expect(pages.states.current.value?.last?.last?.text == "new")
   }
 
-  @Test func `they and their links come from disk after a restart`() async throws {
+  @Test func `pages and their links come from disk after a restart`() async throws {
     let shelf = Shelf([6, 5, 4, 3, 2, 1])
     try await loaded(shelf.items.pages(from: "items"), 3)
     let asked = shelf.paths.count

@@ -71,7 +71,7 @@ struct PagesTests {
     #expect(pages.states.current.valueRevision == before.valueRevision && pages.states.current.error == nil)
   }
 
-  @Test func `where a link has changed, the pages behind are dropped and the window is filled again`() async throws {
+  @Test func `a changed link drops the pages behind it, and the window is filled again`() async throws {
     let shelf = Shelf([6, 5, 4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 3)

@@ -144,7 +144,7 @@
   @Suite("A layer with an outbox and a fleet, observed and inspected", .timeLimit(.minutes(3)))
   struct AllExtensionsTests {
     @Test(arguments: [false, true])
-    func `shares what it fetches, shows what it writes, and tells the others once it is sent`(
+    func `a layer with all extensions shares its fetches, shows its writes, and notifies others`(
       isReversed: Bool
     ) async throws {
       try await withTemporaryDirectory { directory in
@@ -174,7 +174,7 @@
     }
 
     @Test(arguments: [false, true])
-    func `forgets everything at a sign-out: what it shares, has written and shows`(isReversed: Bool) async throws {
+    func `a layer with all extensions forgets everything at a sign-out`(isReversed: Bool) async throws {
       try await withTemporaryDirectory { directory in
         let around = Surroundings(directory, isReversed: isReversed)
         let one = await Server(around, disk: "one", records: around.records)
@@ -202,7 +202,9 @@
     }
 
     @Test(arguments: [false, true])
-    func `sends after a crash what it had not sent, and tells the others then`(isReversed: Bool) async throws {
+    func `a layer with all extensions sends its writes after a crash, and then notifies others`(isReversed: Bool)
+      async throws
+    {
       try await withTemporaryDirectory { directory in
         let around = Surroundings(directory, isReversed: isReversed)
         let other = await Server(around, disk: "other")

@@ -231,7 +231,7 @@ struct ContinuingInBackgroundTests {
   }
 
   #if !canImport(Darwin)
-    @Test func `by default it takes the system's time, which has no end here`() async throws {
+    @Test func `by default, background time is the system's, which has no end on Linux`() async throws {
       let sequence = elements([1, 2]).continuingInBackground(named: "", timeoutError: Expired())
       #expect(try await sequence.collect() == [1, 2])
     }

@@ -243,7 +243,7 @@ struct DependentStatesEndTests {
     try await released.wait()
   }
 
-  @Test func `it ends when both have ended, and what was there is given before`() async throws {
+  @Test func `dependent states end when both sequences have ended, after their last state`() async throws {
     let (outer, inner) = (ScriptedStates<Int>(), ScriptedStates<String>())
     var states = outer.dependentStates { _ in inner }.makeAsyncIterator()
     outer.send(.loaded(1, 1))
@@ -260,7 +260,7 @@ struct DependentStatesEndTests {
     #expect(await states.next(isolation: nil) == nil)
   }
 
-  @Test func `it ends with an outer sequence that has no value`() async throws {
+  @Test func `dependent states end with an outer sequence that has no value`() async throws {
     let (outer, inner) = (ScriptedStates<Int>(), ScriptedStates<String>())
     let sequence = outer.dependentStates { _ in inner }
     for (number, states) in [[], [LoadState<Int>(error: .timedOut)]].enumerated() {

@@ -69,7 +69,7 @@ struct FetchSequenceTests {
     try await bench.transport.waitForCancellations()
   }
 
-  @Test func `it is what load states and reloading are made of`() async throws {
+  @Test func `a fetch sequence combines with load states and reloading`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
     let conditions = ScriptedSequence<Bool>()

@@ -112,7 +112,7 @@ struct ForegroundRefetchTests {
     #expect(await states.first { $0.value?.text == "two" } != nil)
   }
 
-  @Test func `ends with the layer`() async throws {
+  @Test func `refetching in the foreground ends with the layer`() async throws {
     do {
       let bench = Bench()
       bench.layer.refetchInForeground(activity: moments)

@@ -57,7 +57,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `is over with the last activity: what begins before its end returns expires at once`() async throws {
+  @Test func `a grace period is over with the last activity, and later ones expire at once`() async throws {
     let last = begin("last")
     let end = endInTask(within: .seconds(30))
     try await clock.waitForSleepers()
@@ -69,7 +69,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `waits for what begins meanwhile, and expires what begins afterwards at once`() async throws {
+  @Test func `a grace period waits for activities that begin meanwhile, and expires later ones`() async throws {
     let first = begin("first")
     let end = endInTask(within: .seconds(30))
     try await clock.waitForSleepers()
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1), .zero - .never])
-  func `of no time expires all at once, in their order`(duration: Duration) async throws {
+  func `a grace period of no time expires all activities at once, in order`(duration: Duration) async throws {
     for clock in [clock, ContinuousClock(), SuspendingClock()] as [any Clock<Duration>] {
       let expired = Shared<[String]>([])
       let grace = GracePeriod(clock: clock)

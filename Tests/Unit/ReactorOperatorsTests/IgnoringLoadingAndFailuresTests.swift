@@ -55,7 +55,7 @@ struct IgnoringLoadingAndFailuresTests {
     #expect(kept.count == (passes ? 2 : 1), "\(name)")
   }
 
-  @Test func `after a removal it is as at the beginning`() async throws {
+  @Test func `after a removal, loading and failures pass again`() async throws {
     let states = [Self.loaded, Self.failed, State(), Self.loading, Self.failed, Self.loaded, Self.failed]
     let kept = try await elements(states).ignoringLoadingAndFailuresAfterSuccess().collect()
     #expect(kept.map(\.value) == ["a", nil, nil, nil, "a"])

@@ -30,7 +30,7 @@ struct KeptValueTests {
     return (bench, states, first, gate)
   }
 
-  @Test func `it stays, marked, until there is a value`() async throws {
+  @Test func `the previous value stays, as a placeholder, until there is a new one`() async throws {
     var (bench, states, first, gate) = try await switched(to: .json(Note(2, "two").json))
     let kept = try #require(await states.next(isolation: nil))
     #expect(kept.value == first.value && kept.valueRevision == first.valueRevision)
@@ -42,7 +42,7 @@ struct KeptValueTests {
     #expect(bench.stillWaiting.isEmpty)
   }
 
-  @Test func `it is gone once there is an error`() async throws {
+  @Test func `the previous value is gone once there is an error`() async throws {
     var (bench, states, _, gate) = try await switched(to: .response(.serviceUnavailable))
     #expect(await states.next(isolation: nil)?.isPlaceholder == true)
     gate.open()
@@ -51,7 +51,7 @@ struct KeptValueTests {
     #expect(bench.stillWaiting.isEmpty)
   }
 
-  @Test func `after an error it does not come back`() async throws {
+  @Test func `the previous value does not come back after an error`() async throws {
     let outer = ScriptedStates<Int>()
     let inner = (1...2).map { ScriptedStates<String>("\($0)") }
     var states = outer.dependentStates(keepsPreviousValue: true) { inner[$0 - 1] }.makeAsyncIterator()
@@ -95,7 +95,7 @@ struct KeptValueTests {
     #expect(await states.first { $0.value != nil }?.value?.text == "three")
   }
 
-  @Test func `over several switches the last value stays, and a sequence without states ends it`() async throws {
+  @Test func `the last value stays over several switches, until a sequence without states`() async throws {
     let outer = ScriptedStates<Int>()
     let inner = (1...3).map { ScriptedStates<String>("\($0)") }
     var states = outer.dependentStates(keepsPreviousValue: true) { inner[$0 - 1] }.makeAsyncIterator()
@@ -116,7 +116,7 @@ struct KeptValueTests {
     #expect(ended?.fetchStatus == .idle && ended?.isPlaceholder == false)
   }
 
-  @Test func `of two levels that both keep it, the second one continues meanwhile`() async throws {
+  @Test func `of two levels that keep the previous value, the second continues meanwhile`() async throws {
     let (bench, gate) = (Bench(), Gate())
     let notes = bench.notes
     try await notes.save(Note(1, "me"), for: "me")

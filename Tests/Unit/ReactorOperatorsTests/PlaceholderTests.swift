@@ -34,7 +34,7 @@ struct PlaceholderTests {
     #expect(shown.allSatisfy { !$0.isPlaceholder })
   }
 
-  @Test func `is never stored, and never the value of the reactor`() async throws {
+  @Test func `a placeholder is never stored, and never the reactor's value`() async throws {
     let (bench, gate) = (Bench(), Gate())
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
     var states = bench.notes.states(for: "note").placeholder(Note(0, "…")).makeAsyncIterator()
@@ -62,7 +62,7 @@ struct PlaceholderTests {
     #expect(asked.value == [1])
   }
 
-  @Test func `it is derived from like a value, and nothing derived from it stays`() async throws {
+  @Test func `values are derived from a placeholder, and none of them stays`() async throws {
     let base: [State] = [
       State(fetchStatus: .fetching), State(error: .timedOut, revision: 1), State(fetchStatus: .fetching, revision: 2),
       .loaded(1, 3), .loaded(2, 4),
@@ -73,7 +73,7 @@ struct PlaceholderTests {
     #expect(derived.map(\.isPlaceholder) == [true, false, true, false, false])
   }
 
-  @Test func `it is no first success, so that a failure of the first load is seen`() async throws {
+  @Test func `a placeholder is no first success, so a failure of the first load is shown`() async throws {
     let base: [State] = [
       State(fetchStatus: .fetching), State(error: .timedOut, revision: 1), .loaded(1, 2),
       State(value: 1, error: .timedOut, revision: 3, valueRevision: 2),

@@ -13,7 +13,7 @@ struct ReloadPeriodicallyTests {
     Reader(runs.reloadPeriodically(every: .seconds(10), while: conditions, clock: clock))
   }
 
-  @Test func `it reloads every interval while the condition is true`() async throws {
+  @Test func `reloading repeats every interval while the condition is true`() async throws {
     let reader = reader()
     conditions.send(true)
     for run in 1...4 {
@@ -29,7 +29,7 @@ struct ReloadPeriodicallyTests {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `it loads once without a true condition, and then no task sleeps`() async throws {
+  @Test func `reloading loads once without a true condition, and then no task sleeps`() async throws {
     let reader = reader()
     conditions.send(false)
     #expect(try await reader.next() == 1)

@@ -9,7 +9,7 @@ struct RepeatedTests {
   let clock = TestClock()
   let triggers = ScriptedSequence<Void>()
 
-  @Test func `it runs at once, and again at each trigger, and no task sleeps between`() async throws {
+  @Test func `a repeated sequence runs at once and at each trigger, and no task sleeps between`() async throws {
     let reader = Reader(Runs().repeated(on: triggers, clock: clock))
     for run in 1...3 {
       #expect(try await reader.next() == run)

@@ -32,7 +32,7 @@
         url: try #require(URL(string: "https://other.example.com/photos")), form: [.file("photo", at: file)])
     }
 
-    @Test func `are sent by the next process, and removed with their entry`() async throws {
+    @Test func `a form in SQLite is sent by the next process, and removed with its entry`() async throws {
       try await withFile { database, file in
         let transport = ScriptedTransport()
         transport.answer("/photos", with: .response(.noContent))
@@ -52,7 +52,7 @@
       }
     }
 
-    @Test func `of one scope go with it, and those of others stay`() async throws {
+    @Test func `the forms of one scope are removed with it, and those of others stay`() async throws {
       try await withFile { database, file in
         let layer = try layer(database, ScriptedTransport(), sendsByItself: false)
         try await layer.submit(try request(file))

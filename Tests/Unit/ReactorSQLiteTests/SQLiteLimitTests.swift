@@ -122,7 +122,7 @@
     }
 
     @Test(arguments: [-1, 0, 1])
-    func `at least one record is kept`(count: Int) async throws {
+    func `the limit of a database keeps at least one record`(count: Int) async throws {
       try await withDatabase { path in
         let persistence = try open(path, count: count)
         try await save(["a", "b", "c"], persistence)

@@ -27,7 +27,7 @@
   }
 
   @Suite struct `An outbox in SQLite` {
-    @Test func `it keeps the contract`() async throws {
+    @Test func `SQLiteOutboxStorage keeps the contract`() async throws {
       try await withTemporaryDirectory { directory in
         try await OutboxStorageConformance(opening: {
           let path = directory.appending(path: "\(UUID().uuidString)/outbox.sqlite").path()

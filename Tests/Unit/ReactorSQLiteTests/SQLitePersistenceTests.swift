@@ -10,7 +10,7 @@
   @Suite struct `SQLite persistence` {
     private let key = RecordKey.sample()
 
-    @Test func `it keeps the contract`() async throws {
+    @Test func `SQLitePersistence keeps the contract`() async throws {
       try await withTemporaryDirectory { directory in
         try await PersistenceConformance(opening: {
           let path = directory.appending(path: "\(UUID().uuidString).sqlite").path()

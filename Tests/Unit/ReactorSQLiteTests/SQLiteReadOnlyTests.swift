@@ -26,7 +26,8 @@
       try SQLitePersistence(path: path, system: readOnly, now: { Date() })
     }
 
-    @Test(arguments: [true, false]) func `is read, and refuses changes`(hasLock: Bool) async throws {
+    @Test(arguments: [true, false]) func `a read-only database is read, and refuses changes`(hasLock: Bool) async throws
+    {
       try await withDatabase { path in
         let secret: RecordKey.SecretKey?
         do {
@@ -57,7 +58,7 @@
       }
     }
 
-    @Test func `serves a layer, whose answers stay in memory`() async throws {
+    @Test func `a read-only database serves a layer, whose answers stay in memory`() async throws {
       try await withDatabase { path in
         let clock = TestClock()
         let bench = Bench(persistence: try SQLitePersistence(path: path), clock: clock)
@@ -79,7 +80,7 @@
       }
     }
 
-    @Test func `that has another program's is an error, and stays as it is`() async throws {
+    @Test func `a read-only database of another program is an error, and stays unchanged`() async throws {
       try await withDatabase { path in
         try FileManager.default.createDirectory(
           atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
@@ -92,7 +93,7 @@
 
   @Suite("A fetch while another process holds the database", .timeLimit(.minutes(5)))
   struct SQLiteHeldFetchTests {
-    @Test func `returns its answer after the budget, and saves it when the other is done`() async throws {
+    @Test func `a fetch beside a held database returns after the budget, and is saved later`() async throws {
       try await withDatabase { path in
         let transport = ScriptedTransport { _, _ in .json(Note(1, "one").json) }
         var configuration = ReactorConfiguration()

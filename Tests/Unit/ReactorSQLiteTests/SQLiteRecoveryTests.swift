@@ -75,7 +75,7 @@
     ]
 
     @Test(arguments: atOpening)
-    func `is set aside when it is opened, which is told once`(_ damage: Damage) async throws {
+    func `a damaged database is set aside when it is opened, and reported once`(_ damage: Damage) async throws {
       try await withDatabase { path in
         try await fill(path)
         try damage.apply(path)
@@ -107,7 +107,7 @@
     ]
 
     @Test(arguments: later)
-    func `is set aside when a load finds it, which throws that once`(_ damage: Damage) async throws {
+    func `a damaged database is set aside by a load, which throws once`(_ damage: Damage) async throws {
       try await withDatabase { path in
         try await fill(path)
         let persistence = try open(path)
@@ -123,7 +123,7 @@
     }
 
     @Test(arguments: later)
-    func `is set aside when a save finds it, which continues`(_ damage: Damage) async throws {
+    func `a damaged database is set aside by a save, which continues`(_ damage: Damage) async throws {
       try await withDatabase { path in
         try await fill(path)
         let persistence = try open(path)
@@ -153,7 +153,7 @@
       "UPDATE reactor_usage SET bytes = NULL",
       "DROP TRIGGER reactor_record_replaced; UPDATE reactor_record SET size = NULL",
     ])
-    func `is set aside when what is summed up is no number`(_ damage: String) async throws {
+    func `a database is set aside if the sum of its sizes is no number`(_ damage: String) async throws {
       try await withDatabase { path in
         try await fill(path)
         let (bound, unbound) = ("INTEGER NOT NULL", "INTEGER NULL")

@@ -15,7 +15,7 @@
     private let key = RecordKey.sample()
     private let later = Date(timeIntervalSinceReferenceDate: 9)
 
-    @Test func `it refuses every access until it resumes, and has lost nothing`() async throws {
+    @Test func `a suspended store refuses every access until it resumes, and has lost nothing`() async throws {
       try await withDatabase { path in
         let persistence = try SQLitePersistence(path: path)
         try await persistence.save(.sample(key), for: key)
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func `it waits for the access under way`() async {
+    @Test func `suspending a store waits for the access under way`() async {
       let events = Mutex<[String]>([])
       let accesses = SQLiteAccesses("records.sqlite", patience: .seconds(1))
       await onThread {
@@ -94,7 +94,7 @@
       #expect(events.withLock(\.first) == "ended")
     }
 
-    @Test func `it interrupts what takes long`() async throws {
+    @Test func `suspending a store interrupts a long access`() async throws {
       try await withDatabase { path in
         let persistence = try SQLitePersistence(path: path)
         let slow =
@@ -119,7 +119,7 @@
       }
     }
 
-    @Test func `it interrupts again what begins after an interrupt, until the access has ended`() async {
+    @Test func `suspending a store interrupts until the access has ended`() async {
       let accesses = SQLiteAccesses("records.sqlite", patience: .milliseconds(10))
       let interrupts = DispatchSemaphore(value: 0)
       let isInterrupted = await onThread {
@@ -209,7 +209,7 @@
       }
     }
 
-    @Test func `it can be released while it is suspended, and whoever waits gets the error`() async throws {
+    @Test func `a suspended store can be released, and waiting callers get the error`() async throws {
       try await withDatabase { path in
         var persistence: SQLitePersistence? = try SQLitePersistence(path: path)
         try await persistence?.save(.sample(key), for: key)

@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `takes the scripted responses of a path in their order, and the last one for good`() async throws {
+  @Test func `a mock server sends a path's responses in order, and repeats the last one`() async throws {
     let server = try MockServer()
     defer { server.stop() }
     server.answer("/a", with: .status(503), .json("[]"))

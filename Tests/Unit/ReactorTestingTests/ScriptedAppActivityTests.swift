@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Scripted app activity` {
   let activity = ScriptedAppActivity()
 
-  @Test func `tells each stream that is open`() async {
+  @Test func `scripted app activity yields to each open stream`() async {
     var first = activity.becameActive.makeAsyncIterator()
     activity.becomeActive()
     var second = activity.becameActive.makeAsyncIterator()
@@ -14,7 +14,7 @@ import Testing
     #expect(await second.next() != nil)
   }
 
-  @Test func `is one element for who has not looked`() async {
+  @Test func `scripted app activity buffers one element for a slow reader`() async {
     var activity: ScriptedAppActivity? = ScriptedAppActivity()
     var iterator = activity?.becameActive.makeAsyncIterator()
     for _ in 0..<1_000 { activity?.becomeActive() }
@@ -23,7 +23,7 @@ import Testing
     #expect(await iterator?.next() == nil)
   }
 
-  @Test func `forgets a stream that was cancelled`() async {
+  @Test func `scripted app activity forgets a cancelled stream`() async {
     let stream = activity.becameActive
     #expect(activity.openStreams == 1)
     let task = Task { for await _ in stream {} }
@@ -32,7 +32,7 @@ import Testing
     #expect(activity.openStreams == 0)
   }
 
-  @Test func `forgets a stream that was let go`() {
+  @Test func `scripted app activity forgets a released stream`() {
     _ = activity.becameActive
     #expect(activity.openStreams == 0)
     activity.becomeActive()

@@ -12,7 +12,7 @@ import Testing
     time.begin(name) { [expired] in expired.change { $0.append(name) } }
   }
 
-  @Test func `names what runs, in its order`() {
+  @Test func `scripted background time names the running activities in order`() {
     let first = begin("a", time)
     var second: BackgroundActivity? = begin("b", time)
     let third = begin("a", time)
@@ -27,7 +27,7 @@ import Testing
     #expect(time.names == [])
   }
 
-  @Test func `tells what runs that its time is over, once, in its order`() {
+  @Test func `scripted background time expires each running activity once, in order`() {
     let activities = ["a", "b", "c"].map { begin($0, time) }
     activities[1].end()
     time.expire()
@@ -38,7 +38,7 @@ import Testing
     #expect(expired.value == ["a", "c"])
   }
 
-  @Test func `gives time again after the expiry`() {
+  @Test func `scripted background time begins activities again after an expiry`() {
     time.expire()
     let activity = begin("a", time)
     #expect(time.names == ["a"])
@@ -46,7 +46,7 @@ import Testing
     activity.end()
   }
 
-  @Test func `gives none where it is told to`() {
+  @Test func `scripted background time can expire each activity at once`() {
     let time = ScriptedBackgroundTime(isGiven: false)
     let activity = begin("a", time)
     #expect(expired.value == ["a"])
@@ -56,7 +56,7 @@ import Testing
     #expect(expired.value == ["a"])
   }
 
-  @Test func `may be used by what it tells of the expiry`() {
+  @Test func `an expiring activity may use the scripted background time`() {
     let held = Shared<BackgroundActivity?>(nil)
     let activity = time.begin("a") { [time] in
       held.change { $0.take() }?.end()

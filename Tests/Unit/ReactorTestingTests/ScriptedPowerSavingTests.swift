@@ -4,13 +4,13 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Scripted power saving` {
   let powerSaving = ScriptedPowerSaving()
 
-  @Test func `is off until it is set`() {
+  @Test func `scripted power saving is off until it is set`() {
     #expect(!powerSaving.isOn)
     powerSaving.set(true)
     #expect(powerSaving.isOn)
   }
 
-  @Test func `gives each stream the current value first, then the changes`() async {
+  @Test func `scripted power saving yields the current value, then the changes`() async {
     var first = powerSaving.updates.makeAsyncIterator()
     powerSaving.set(true)
     var second = powerSaving.updates.makeAsyncIterator()
@@ -20,7 +20,7 @@ import Testing
     #expect([await second.next(), await second.next()] == [true, false])
   }
 
-  @Test func `forgets a stream that was cancelled`() async {
+  @Test func `scripted power saving forgets a cancelled stream`() async {
     let updates = powerSaving.updates
     #expect(powerSaving.openStreams == 1)
     let task = Task { for await _ in updates {} }
@@ -29,12 +29,12 @@ import Testing
     #expect(powerSaving.openStreams == 0)
   }
 
-  @Test func `forgets a stream that was let go`() {
+  @Test func `scripted power saving forgets a released stream`() {
     _ = powerSaving.updates
     #expect(powerSaving.openStreams == 0)
   }
 
-  @Test func `waits until each reader has handled the value`() async throws {
+  @Test func `scripted power saving waits until each reader has handled the value`() async throws {
     try await powerSaving.waitUntilHandled()
     let gate = Gate()
     let read = Shared<[Bool]>([])
@@ -60,7 +60,7 @@ import Testing
     #expect(powerSaving.openStreams == 0)
   }
 
-  @Test func `ends its streams with its own life`() async {
+  @Test func `the streams of scripted power saving end when it is released`() async {
     var powerSaving: ScriptedPowerSaving? = ScriptedPowerSaving(true)
     var iterator = powerSaving?.updates.makeAsyncIterator()
     #expect(await iterator?.next() == true)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Scripted reachability` {
   let reachability = ScriptedReachability(false)
 
-  @Test func `counts how often it was asked`() {
+  @Test func `scripted reachability counts its reads`() {
     #expect(reachability.timesAsked == 0)
     #expect(!reachability.isReachable)
     reachability.set(true)
@@ -14,7 +14,7 @@ import Testing
     #expect(reachability.timesAsked == 2)
   }
 
-  @Test func `gives each stream the current value first, then the changes`() async {
+  @Test func `scripted reachability yields the current value, then the changes`() async {
     var first = reachability.changes.makeAsyncIterator()
     reachability.set(true)
     var second = reachability.changes.makeAsyncIterator()
@@ -24,7 +24,7 @@ import Testing
     #expect([await second.next(), await second.next()] == [true, false])
   }
 
-  @Test func `tells its streams in the order in which they began`() async {
+  @Test func `scripted reachability notifies its streams in the order of their beginning`() async {
     let executor = SteppedExecutor()
     let told = Shared<[Int]>([])
     let readers = (0..<20).map { number in
@@ -42,7 +42,7 @@ import Testing
     #expect(told.value == Array(0..<20))
   }
 
-  @Test func `forgets a stream that was cancelled`() async {
+  @Test func `scripted reachability forgets a cancelled stream`() async {
     let changes = reachability.changes
     #expect(reachability.openStreams == 1)
     let task = Task { for await _ in changes {} }
@@ -51,12 +51,12 @@ import Testing
     #expect(reachability.openStreams == 0)
   }
 
-  @Test func `forgets a stream that was let go`() {
+  @Test func `scripted reachability forgets a released stream`() {
     _ = reachability.changes
     #expect(reachability.openStreams == 0)
   }
 
-  @Test func `ends its streams with its own life`() async {
+  @Test func `the streams of scripted reachability end when it is released`() async {
     var reachability: ScriptedReachability? = ScriptedReachability(true)
     var iterator = reachability?.changes.makeAsyncIterator()
     #expect(await iterator?.next() == true)

@@ -47,7 +47,7 @@ import Testing
     try await numbers.waitUntilHandled()
   }
 
-  @Test func `does not wait for a reader that has left its loop, and waits for the next`() async throws {
+  @Test func `a scripted sequence does not wait for a reader that has left its loop`() async throws {
     let reader = Task { [numbers] in
       for await number in numbers where number == 2 { break }
     }
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `has a wait that ends when it is cancelled`() async throws {
+  @Test func `a wait of a scripted sequence ends when it is cancelled`() async throws {
     let wait = Task { [numbers] in try await numbers.waitUntilHandled() }
     wait.cancel()
     await #expect(throws: CancellationError.self) { try await wait.value }

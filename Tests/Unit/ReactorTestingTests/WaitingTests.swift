@@ -30,7 +30,7 @@ struct WaitingTests {
     return issues.withLock { $0.count == 1 ? $0[0] : nil }
   }
 
-  @Test func `it returns at once what is there, and what comes later`() async throws {
+  @Test func `a wait returns a present value at once, and a later one when it comes`() async throws {
     let bench = bench()
     var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
     #expect(await live?.wait { $0.value == nil }.value == nil)

@@ -29,7 +29,7 @@
       try await connection.send(words.split(separator: " ").map { Data($0.utf8) })
     }
 
-    @Test func `it keeps the contract`() async throws {
+    @Test func `ValkeyStore keeps the contract`() async throws {
       let server = try await RedisServer.start()
       let connection = ValkeyConnection(server.address)
       try await FleetStoreConformance { try ValkeyStore(connection, namespace: UUID().uuidString) }.run()

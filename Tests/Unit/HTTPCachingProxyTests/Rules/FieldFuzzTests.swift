@@ -16,7 +16,7 @@ import Testing
     .ifNoneMatch, .ifRange, .lastModified, FieldChecks.link, .location, .range, .retryAfter, .vary,
   ]
 
-  @Test func `are read without a trap, and decide nothing that is impossible`() throws {
+  @Test func `any bytes in a field are read without a trap, and lead to a possible decision`() throws {
     var generator = SeededGenerator(seed: Chance.seed("Any bytes in a field"))
     for _ in 0..<Chance.count("REACTOR_FUZZ", default: 10_000) {
       let (request, response) = (Self.fields(&generator), Self.fields(&generator))
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `are read as they are in the corpus`() throws {
+  @Test func `the fields of the corpus are read without a trap`() throws {
     for value in FieldCorpus.values {
       for name in Self.names {
         let fields = HTTPFields([HTTPField(name: name, value: value)])

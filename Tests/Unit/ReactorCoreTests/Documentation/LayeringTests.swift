@@ -97,18 +97,18 @@ private struct Layers {
     return sources
   }
 
-  @Test func `know only what stands above them`() throws {
+  @Test func `each layer of ReactorCore refers only to the layers above it`() throws {
     let sources = try Self.sources()
     #expect(sources.count > 60)
     #expect(Layers(sources: sources).violations() == [])
   }
 
-  @Test func `stand in the list, each of them`() throws {
+  @Test func `every folder of ReactorCore is in the list of layers`() throws {
     let folders = Set(try Self.sources().keys.filter { $0.contains("/") }.compactMap { $0.split(separator: "/").first })
     #expect(folders == Set(Layers.order.map { Substring($0) }))
   }
 
-  @Test func `are left by no exception that nothing needs`() throws {
+  @Test func `every exception to the layers is needed`() throws {
     for exception in Layers.exceptions {
       let parts = exception.split(separator: " ").map(String.init)
       let text = try #require(try Self.sources()[String(parts[0].dropLast())])
@@ -116,7 +116,7 @@ private struct Layers {
     }
   }
 
-  @Test func `are told with the file, the line and the type that point back`() {
+  @Test func `a reference against the layers is reported with its file, line and type`() {
     let below = ("Engine/Shell.swift", "struct Shell { enum Step {} }\n")
     let above = """
       import Foundation

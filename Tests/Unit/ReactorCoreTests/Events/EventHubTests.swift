@@ -180,7 +180,7 @@ extension EventHub {
     #expect(!hub.hasObservers)
   }
 
-  @Test func `ends it at once when it is cancelled by the observer itself, though more is to come`() {
+  @Test func `an observer that cancels its own token is not called again`() {
     let token = Mutex<ObservationToken?>(nil)
     let observation = hub.observe { [told] event in
       told.add(event)

@@ -56,7 +56,7 @@ import Testing
     #expect(!hub.hasObservers)
   }
 
-  @Test func `ends with what was kept when the hub is gone, and at once where it is gone already`() async {
+  @Test func `a sequence of events ends after its buffer when the hub is released`() async {
     var hub: EventHub? = EventHub()
     let events = hub.map { ReactorEvents(hub: $0) }
     let iterator = events?.makeAsyncIterator()

@@ -62,7 +62,7 @@ import Testing
 @Suite struct `A flight that a caller has waited for long enough` {
   var probe = FlightProbe()
 
-  @Test mutating func `gives the caller the copy that would stand in for a failure, and continues for the layer`() {
+  @Test mutating func `a caller that waited long enough gets the stale fallback, and the request continues`() {
     _ = probe.join(1, .cacheFirst)
     #expect(probe.loaded(.withinStaleIfError) == ["request"])
     #expect(probe.waitedEnough(1) == ["use stale 1"])
@@ -71,21 +71,21 @@ import Testing
   }
 
   @Test(arguments: [CopyAtHand.stale, .mayNotStandIn])
-  mutating func `lets the caller wait where nothing may stand in`(copy: CopyAtHand) {
+  mutating func `a caller without a stale fallback keeps waiting`(copy: CopyAtHand) {
     _ = probe.join(1, .cacheFirst)
     _ = probe.loaded(copy)
     #expect(probe.waitedEnough(1) == [])
     #expect(probe.succeeded() == ["use 1", "end"])
   }
 
-  @Test mutating func `answers a caller whose load ends later as soon as it ends`() {
+  @Test mutating func `a caller that waited long enough is answered as soon as its load ends`() {
     _ = probe.join(1, .cacheFirst)
     #expect(probe.waitedEnough(1) == [])
     #expect(probe.loaded(.withinStaleIfError) == ["request", "use stale 1"])
     #expect(probe.failed() == ["use 0", "end"])
   }
 
-  @Test mutating func `loads for networkFirst, once, and what is stored stands in`() {
+  @Test mutating func `after the wait, networkFirst loads the stored value once and returns it`() {
     _ = probe.join(1, .networkFirst)
     _ = probe.join(2, .networkFirst)
     #expect(probe.waitedEnough(1) == ["load"])
@@ -95,7 +95,7 @@ import Testing
     #expect(probe.succeeded() == ["use 0", "end"])
   }
 
-  @Test mutating func `gives networkFirst the response, where nothing is stored`() {
+  @Test mutating func `networkFirst gets the response if nothing is stored`() {
     _ = probe.join(1, .networkFirst)
     _ = probe.waitedEnough(1)
     #expect(probe.loaded(.none) == [])
@@ -130,13 +130,13 @@ import Testing
   }
 
   @Test(arguments: [CopyAtHand.none, .mayNotStandIn])
-  mutating func `gives networkFirst the first error where nothing may stand in`(copy: CopyAtHand) {
+  mutating func `networkFirst gets the first error if there is no stale fallback`(copy: CopyAtHand) {
     _ = probe.join(1, .networkFirst)
     _ = probe.failed()
     #expect(probe.loaded(copy) == ["fail 1 timed out", "end"])
   }
 
-  @Test mutating func `loads once for several of networkFirst, also where a load is under way`() {
+  @Test mutating func `several callers of networkFirst share one load after a failure`() {
     _ = probe.join(1, .networkFirst)
     _ = probe.join(2, .networkFirst, .stream)
     #expect(probe.join(3, .cacheFirst) == ["load"])
@@ -144,14 +144,14 @@ import Testing
     #expect(probe.loaded(.withinStaleIfError) == ["use 1", "use 2", "use 3", "end"])
   }
 
-  @Test mutating func `gives that failure to a waiter whose load ends later, without another request`() {
+  @Test mutating func `a waiter whose load ends after the failure gets the failure, without a request`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .cacheFirst)
     #expect(probe.failed() == ["fail 1 timed out"])
     #expect(probe.loaded(.stale) == ["fail 2 timed out", "end"])
   }
 
-  @Test mutating func `lets the copy stand in for that failure, where it is loaded later and may`() {
+  @Test mutating func `a copy that is loaded after the failure is the fallback, if it may be`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .cacheFirst)
     _ = probe.failed()
@@ -167,13 +167,13 @@ import Testing
   }
 
   @Test(arguments: FetchPolicy.allCases.filter { !$0.asksStoreFirst })
-  mutating func `lets nothing stand in for an error that is not the network's`(policy: FetchPolicy) {
+  mutating func `an error that is not the network's has no stale fallback`(policy: FetchPolicy) {
     probe.copy = .fresh
     _ = probe.join(1, policy)
     #expect(probe.failed(.cancelled) == ["fail 1 cancelled", "end"])
   }
 
-  @Test mutating func `keeps a background revalidation's failure from the caller it was for`() {
+  @Test mutating func `a failed background revalidation throws nothing to its caller`() {
     _ = probe.join(1, .staleWhileRevalidate)
     #expect(probe.loaded(.stale) == ["use 1", "request"])
     #expect(probe.failed() == ["fail 0 timed out", "end"])
@@ -219,7 +219,7 @@ import Testing
     #expect(probe.reconnected() == [])
   }
 
-  @Test mutating func `stays paused when another stream joins, and tries again for a caller`() {
+  @Test mutating func `a paused flight stays paused for another stream, and tries again for a caller`() {
     _ = probe.join(1, .networkOnly, .stream)
     _ = probe.unreachable()
     #expect(probe.join(2, .networkOnly, .stream) == [])
@@ -245,7 +245,7 @@ import Testing
     #expect(probe.waiters == [1, 2])
   }
 
-  @Test mutating func `loads for a stream of networkFirst, shows it what is stored, and keeps it`() {
+  @Test mutating func `a paused stream of networkFirst shows the stored value, and stays`() {
     _ = probe.join(1, .networkFirst, .stream)
     #expect(probe.unreachable() == ["load"])
     #expect(probe.loaded(.stale) == ["use 1"])
@@ -295,7 +295,7 @@ import Testing
     #expect(probe.succeeded() == ["use 0", "end"])
   }
 
-  @Test mutating func `shows it to a stream, which stays and sees the answer`() {
+  @Test mutating func `a stream shows the stale copy, and then the answer`() {
     _ = probe.join(1, .staleWhileRevalidate, .stream)
     #expect(probe.loaded(.stale) == ["use 1", "request"])
     #expect(probe.waiters == [1])
@@ -303,7 +303,7 @@ import Testing
     #expect(probe.succeeded() == ["use 1", "end"])
   }
 
-  @Test mutating func `asks the network for the layer, to which it is no answer`() {
+  @Test mutating func `a stale copy does not answer the layer's own revalidation, which asks the network`() {
     _ = probe.join(0, .staleWhileRevalidate, .background)
     #expect(probe.loaded(.stale) == ["request"])
     #expect(probe.waiters == [0])

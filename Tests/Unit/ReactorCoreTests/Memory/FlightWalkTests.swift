@@ -11,7 +11,8 @@ import Testing
   }
 
   /// Several variants of the key, of which persistence has some.
-  @Test(arguments: 1...4) func `finds for each waiter what persistence has of its variant`(seed: UInt64) {
+  @Test(arguments: 1...4) func `in random orders, a flight finds each waiter's variant in the persistence`(seed: UInt64)
+  {
     walk(seed) { random in
       var random = random
       let disk = FlightWalk.languages.map { _ in CopyAtHand.allCases.randomElement(using: &random) ?? .none }

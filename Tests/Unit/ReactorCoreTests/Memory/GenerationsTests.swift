@@ -8,7 +8,7 @@ import Testing
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")
 
-  @Test func `number what is begun in order, over all keys`() {
+  @Test func `generations are numbered in the order of beginning, over all keys`() {
     let tickets = [
       generations.beginFetch(key), generations.beginFetch(other), generations.beginWrite(key),
       generations.beginFetch(key),
@@ -17,14 +17,14 @@ import Testing
     #expect(Set(tickets.map(\.number)).count == 4)
   }
 
-  @Test func `drop an answer when a later flight's was committed`() {
+  @Test func `an answer is dropped once a later flight's is committed`() {
     let early = generations.beginFetch(key)
     let late = generations.beginFetch(key)
     #expect(late.commit())
     #expect(!early.commit())
   }
 
-  @Test func `commit an earlier answer that nothing has overtaken, and the later after it`() {
+  @Test func `an answer that nothing has overtaken is committed, and the later one after it`() {
     let early = generations.beginFetch(key)
     let late = generations.beginFetch(key)
     #expect(early.commit())
@@ -41,7 +41,7 @@ import Testing
     #expect(!late.commit())
   }
 
-  @Test func `fence the later requests of a flight that was fenced`() {
+  @Test func `the later requests of a fenced flight are fenced too`() {
     let flight = generations.beginFetch(key)
     let fence = generations.beginWrite(key)
     flight.send()
@@ -50,13 +50,13 @@ import Testing
     #expect(!flight.commit())
   }
 
-  @Test func `commit a thing twice`() {
+  @Test func `a ticket may be committed twice`() {
     let ticket = generations.beginFetch(key)
     #expect(ticket.commit())
     #expect(ticket.commit())
   }
 
-  @Test func `fence what was begun before, and not what is begun after`() {
+  @Test func `a fence stops earlier work, and no later work`() {
     let early = generations.beginFetch(key)
     let fence = generations.beginWrite(key)
     let late = generations.beginFetch(key)
@@ -65,13 +65,13 @@ import Testing
     #expect(late.commit())
   }
 
-  @Test func `keep a fence up after who set it has gone, while something earlier is under way`() {
+  @Test func `a fence stays until everything earlier has ended`() {
     let early = generations.beginFetch(key)
     _ = generations.beginWrite(key)
     #expect(!early.commit())
   }
 
-  @Test func `carry out a write though a later one has begun, and drop it once that is on disk`() {
+  @Test func `a write is carried out although a later one has begun, and dropped once that is on disk`() {
     let first = generations.beginWrite(key)
     let second = generations.beginWrite(key)
     #expect(first.commit())
@@ -82,7 +82,7 @@ import Testing
     #expect(second.commit())
   }
 
-  @Test func `drop a write once a later answer is on disk`() {
+  @Test func `a write is dropped once a later answer is on disk`() {
     let write = generations.beginWrite(key)
     let answer = generations.beginFetch(key)
     #expect(answer.commit())
@@ -100,7 +100,7 @@ import Testing
     #expect(invalidation.commit())
   }
 
-  @Test func `keep an invalidation's fence up when an earlier change is carried out after it`() {
+  @Test func `an earlier change that is carried out later leaves an invalidation's fence`() {
     let change = generations.beginWrite(key)
     let answer = generations.beginFetch(key)
     let invalidation = generations.beginInvalidation(key)
@@ -124,7 +124,7 @@ import Testing
     #expect(generations.beginFetch(other).commit())
   }
 
-  @Test func `carry out a write though all is to be removed, and drop it once that was done`() {
+  @Test func `a write is carried out before everything is removed, and dropped after it`() {
     let write = generations.beginWrite(key)
     let number = generations.fenceAll()
     #expect(write.commit())

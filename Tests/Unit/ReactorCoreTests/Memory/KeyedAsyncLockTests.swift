@@ -141,7 +141,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `is left at once by a task that is cancelled while it waits, and the next comes in`() async throws {
+  @Test func `a task that is cancelled while it waits leaves the lock, and the next enters`() async throws {
     let first = visit(key, "a")
     let second = visit(key, "b")
     let third = visit(key, "c")
@@ -185,7 +185,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `makes who is inside for one key wait for who is inside for another`() async throws {
+  @Test func `a task inside for one key waits for the task inside for another`() async throws {
     let holder = visit(other)
     let nested = Task.immediate { try await gate.with(key) { try await gate.with(other) { isInside.isOpen } } }
     isInside.open()
@@ -203,7 +203,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `lets one inside go before another that waits for all, for it or behind it`() async throws {
+  @Test func `a task inside goes before one that waits for all keys`() async throws {
     let start = Gate()
     let nested = Task.immediate {
       try await gate.with(key) {

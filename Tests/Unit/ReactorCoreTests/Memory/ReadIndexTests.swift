@@ -31,7 +31,7 @@ import Testing
     #expect(reactor.cached(Resource("b")) == nil)
   }
 
-  @Test func `leads each reactor to its own model, whatever their types`() async throws {
+  @Test func `a resource's hit leads each reactor to its own model`() async throws {
     let resource = Resource("a")
     let (texts, lengths) = (Self.reactor { "of \($0.path)" }, Self.reactor { [$0.path.count, 7] })
     for _ in 0..<3 {
@@ -47,7 +47,7 @@ import Testing
     #expect(texts.cached(resource) == "new")
   }
 
-  @Test func `stays with the memory that told it first, which loses nothing of what it knows of its use`() {
+  @Test func `a resource's hit stays with the memory that set it first`() {
     func copy(_ model: Int) -> CachedModel {
       CachedModel(
         Snapshot(model: AnyModel(model), fetchedAt: .distantPast),
@@ -74,7 +74,7 @@ import Testing
     #expect(second.consumeTouch(of: [resource]))
   }
 
-  @Test func `is free while the model of a reactor that is gone asks with it as it goes`() async throws {
+  @Test func `the index is not locked while a released reactor's model reads it`() async throws {
     final class Asking: Sendable {
       let ask: @Sendable () -> Void
       init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
@@ -110,7 +110,7 @@ import Testing
     #expect(Self.reactor { _ in Owned() }.cached(resource) == nil)
   }
 
-  @Test func `keeps no model that was removed, replaced or evicted`() async throws {
+  @Test func `the index retains no model that was removed, replaced or evicted`() async throws {
     let resource = Resource("a")
     let reactor = Self.reactor(models: 1) { _ in Owned() }
     let removed = try await reactor.fetch(resource).gone

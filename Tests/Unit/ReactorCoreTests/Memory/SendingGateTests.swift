@@ -33,7 +33,7 @@ import Testing
     executor.run()
   }
 
-  @Test func `lets the writes under way continue before a caller's request, and none that begins later`() {
+  @Test func `a request waits for the writes in flight, and later writes wait for the request`() {
     for index in 0..<4 { begin(index, [key]) }
     #expect(begun.value == [0, 1, 2, 3])
     var pass: SendingGate.Pass? = gate.pass(for: key)
@@ -81,7 +81,7 @@ import Testing
     return refused
   }
 
-  @Test func `refuses the wait of a request for writes that wait for its pass`() {
+  @Test func `a request fails that would wait for writes that wait for it`() {
     let owner = LockOwner()
     let refused = awaiting(owner)
     let pass = gate.pass(for: key)
@@ -90,7 +90,7 @@ import Testing
     withExtendedLifetime(pass) {}
   }
 
-  @Test func `refuses no wait of a request without a pass, which begins anew after the writes`() {
+  @Test func `a request without a pass waits for the writes and starts again`() {
     let owner = LockOwner()
     let refused = awaiting(owner)
     gate.refuseWaits(for: owner, behind: [[key]])
@@ -102,7 +102,7 @@ import Testing
     withExtendedLifetime(pass) {}
   }
 
-  @Test func `refuses no wait behind writes of which one waits for nothing`() {
+  @Test func `a request waits behind writes of which one waits for nothing`() {
     let owner = LockOwner()
     let refused = awaiting(owner)
     let pass = gate.pass(for: key)

@@ -26,7 +26,7 @@ import Testing
     #expect(authenticator.refused.isEmpty)
   }
 
-  @Test func `sends once more with a new token after a 401, and signs with it from then on`() async throws {
+  @Test func `after a 401, a request is sent once more with a new token, which signs later ones`() async throws {
     transport.answer("/notes", with: .response(.unauthorized), .json("[]"))
     let backend = backend()
     let (response, body) = try await backend.send(request, body: Data("?".utf8))
@@ -54,7 +54,7 @@ import Testing
     #expect(authenticator.refused.isEmpty)
   }
 
-  @Test func `says that signing in failed where a refresh fails, and tries another with the next 401`() async throws {
+  @Test func `a failed refresh is an authentication error, and the next 401 refreshes again`() async throws {
     transport.answer("/notes", with: .response(.unauthorized), .response(.unauthorized), .json("[]"))
     authenticator.fail(with: Broken())
     let backend = backend()
@@ -68,7 +68,9 @@ import Testing
   @Test(arguments: [
     ("https", "api.example.com"), ("https", "api.example.com:443"), ("https", "API.Example.COM"),
   ])
-  func `signs requests to its origin, however that is spelled`(scheme: String, authority: String) async throws {
+  func `the middleware signs requests to its origin, however that is spelled`(scheme: String, authority: String)
+    async throws
+  {
     transport.answer("/notes", with: .json("[]"))
     let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: "/notes")
     _ = try await backend().send(request, body: nil)
@@ -89,7 +91,7 @@ import Testing
     #expect(authenticator.refused.isEmpty)
   }
 
-  @Test func `signs for each origin that it is given, and for none where it is given none`() async throws {
+  @Test func `the middleware signs for each of its origins, and for none without one`() async throws {
     transport.answer("/notes", with: .json("[]"))
     let other = try #require(URL(string: "http://images.example.com:8080/v1"))
     let nowhere = try #require(URL(string: "file:///notes"))
@@ -139,7 +141,7 @@ import Testing
     #expect(authenticator.refused == ["1"])
   }
 
-  @Test func `does not repeat a change whose result was redirected to and is refused`() async throws {
+  @Test func `a change is not repeated if the result that it redirects to is refused`() async throws {
     transport.answer("/notes", with: .response(.seeOther, fields: [.location: "/there"]))
     transport.answer("/there", with: .response(.unauthorized))
     let backend = Backend(
@@ -165,7 +167,7 @@ import Testing
     func refresh(_ key: String) async throws -> String { key }
   }
 
-  @Test func `marks the fields that the signature added or changed, and uses nothing else than them and the path`()
+  @Test func `the middleware marks the signature's fields, and takes nothing else from it but the path`()
     async throws
   {
     transport.answer("/notes", with: .json("[]"))
@@ -247,7 +249,7 @@ extension ReactorError {
       persistence: disk, scope: "ada", configuration: configuration)
   }
 
-  @Test func `keeps the token out of records, keys, events and logs, and its answers do not vary on it`() async throws {
+  @Test func `the token is in no record, key, event or log, and responses do not vary on it`() async throws {
     let told = Shared<[String]>([])
     let layer = layer(LoggingMiddleware(clock: clock) { exchange in told.change { $0.append("\(exchange)") } })
     let log = EventRecorder(layer)
@@ -300,7 +302,7 @@ extension ReactorError {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `says once that signing in failed, and as what, where a refresh is refused`() async throws {
+  @Test func `a refused refresh is reported once, with its error`() async throws {
     transport.answer("/v1/note", with: .response(.unauthorized), .response(.unauthorized))
     let refusal = ReactorError.server(HTTPResponse(status: .badRequest), body: Data("invalid_grant".utf8))
     authenticator.fail(with: refusal)
@@ -318,8 +320,7 @@ extension ReactorError {
     try clock.checkNobodySleeps()
   }
 
-  @Test func `shows no stale copy where signing in failed, and one where the refresh found no connection`() async throws
-  {
+  @Test func `a failed sign-in has no stale fallback, a refresh without a connection has one`() async throws {
     transport.answer("/v1/note", with: .json(Note(1, "one").json), .response(.unauthorized), .response(.unauthorized))
     let notes = layer().reactor(Note.self)
     _ = try await notes.fetch("note")
@@ -329,7 +330,7 @@ extension ReactorError {
     #expect(try await notes.fetch("note", policy: .networkFirst).text == "one")
   }
 
-  @Test func `sends nothing after a sign-out, and stores nothing, until somebody signs in`() async throws {
+  @Test func `after a sign-out, a layer sends and stores nothing until the next sign-in`() async throws {
     transport.answer("/v1/note", with: .json(Note(1, "one").json, headers: [.cacheControl: "max-age=60"]))
     let layer = layer(retry: RetryPolicy())
     let notes = layer.reactor(Note.self)

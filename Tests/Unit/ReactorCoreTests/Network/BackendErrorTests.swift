@@ -30,19 +30,19 @@ import Testing
     }
   }
 
-  @Test func `passes where it is ours`() {
+  @Test func `a transport's ReactorError is thrown unchanged`() {
     #expect(mapped(ReactorError.notCached) == "notCached")
     #expect(mapped(ReactorError.persistence(Foreign())) == "persistence")
   }
 
-  @Test func `is said precisely where it can be`() {
+  @Test func `a transport's error becomes the most precise ReactorError`() {
     #expect(mapped(CancellationError()) == "cancelled")
     #expect(mapped(URLError(.cancelled)) == "cancelled")
     #expect(mapped(URLError(.timedOut)) == "timedOut")
     #expect(mapped(ParserError(.empty, expected: "JSON")) == "parser")
   }
 
-  @Test func `is wrapped where it says nothing more precise`() {
+  @Test func `a transport's unknown error is wrapped`() {
     #expect(mapped(Foreign()) == "network")
     #expect(mapped(URLError(.cannotConnectToHost)) == "network")
     guard case .persistence(let inner) = ReactorError(Foreign(), wrap: ReactorError.persistence) else {
@@ -114,7 +114,7 @@ import Testing
     ("(https%3A%2F%2Fada%3ASECRET%40h%2F)", "(https%3A%2F%2F…%40h%2F)"), ("/a;token=SECRET", "/a;token=…"),
     ("is a=b? or #3", "is a=b? or #3"), ("WSS://h/a?SECRET", "WSS://h/a?…"),
   ])
-  func `of somebody else's tell no user, password, query or fragment`(words: String, told: String) {
+  func `foreign errors show no user, password, query or fragment`(words: String, told: String) {
     #expect("\(ReactorError.network(Worded(words: words)))" == "the request failed: \(told)")
   }
 

@@ -108,7 +108,7 @@ import Testing
     #expect(request.headerFields[.acceptLanguage] == "de")
   }
 
-  @Test func `accepts JSON, unless the resource says something else`() throws {
+  @Test func `a request accepts JSON, unless the resource says something else`() throws {
     #expect(try backend.request(for: "notes").headerFields[values: .accept] == ["application/json"])
     let text = Resource("notes", headers: [.accept: "text/plain"])
     #expect(try backend.request(for: text).headerFields[values: .accept] == ["text/plain"])

@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `that never changes has the 401 for its answer, which names the request and has the server's words`()
+  @Test func `with a fixed token, a 401 names the request and has the server's words`()
     async throws
   {
     try await MockServer.run { _ in
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `that seems to have expired when it comes is used until a 401`() async throws {
+  @Test func `a new token that seems to have expired is used until a 401`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `that the server has refused is not used where its refresh fails, however long it is good`() async throws {
+  @Test func `a refused token is not used after a failed refresh, even before its expiry`() async throws {
     try await MockServer.run { _ in
       .status(401)
     } body: { server async throws in
@@ -142,7 +142,7 @@ import Testing
     arguments: [
       URLError(.badURL), ReactorError.network(URLError(.badURL)), URLError(.unsupportedURL), Broken(),
     ] as [any Error])
-  func `whose refresh has a mistake of the program asks for a sign-in, and is not retried`(mistake: any Error)
+  func `a mistake in a token's refresh asks for a sign-in, and is not retried`(mistake: any Error)
     async throws
   {
     try await MockServer.run { _ in
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `is refreshed again by a retry, where the server of tokens was gone`() async throws {
+  @Test func `a retry refreshes the token again after an outage of the token server`() async throws {
     let tick = Tick()
     try await run { _ in
       tick.next() < 3 ? .status(503, headers: [.retryAfter: "0"]) : .json(#"{"access": "2"}"#)
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func `that the server of tokens refuses asks for a sign-in, and names the request`() async throws {
+  @Test func `a token that the token server refuses asks for a sign-in, and names the request`() async throws {
     try await run { _ in
       .json(#"{"error": "invalid_grant"}"#, status: 400)
     } notes: { _ in
@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(arguments: [#"{"access": 1, "refresh": "s3cret"}"#, #"{"access": "s3cret", "until": 1}"#])
-  func `shows nothing of a response of its refresh that cannot be read, in the layer of tokens either`(body: String)
+  func `an unreadable response to a token's refresh is not shown`(body: String)
     async throws
   {
     try await run { _ in
@@ -203,7 +203,7 @@ import Testing
       TokenStore.Failure(text: "s3cret"), ReactorError.persistence(TokenStore.Failure(text: "s3cret")),
       ReactorError.authentication(TokenStore.Failure(text: "s3cret")),
     ] as [any Error])
-  func `shows no words of a token store that fails`(failure: any Error) async throws {
+  func `the error of a failed token store shows none of its words`(failure: any Error) async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in

@@ -40,7 +40,7 @@ import Testing
     #expect(text(machine.wait(3, refused: 0, failed: machine.look.failed)) == ["refresh 2 of a"])
   }
 
-  @Test func `that has failed was for those too who were asked before and are refused later`() {
+  @Test func `a failed refresh fails earlier requests whose 401 comes later`() {
     var machine = Machine("a")
     let look = machine.look
     _ = machine.wait(1, refused: 0)
@@ -89,7 +89,7 @@ import Testing
     #expect(text(machine.wait(5, refused: 0)) == [])
   }
 
-  @Test func `goes on when the last who waits has left, and its credential is used`() {
+  @Test func `a refresh continues without waiters, and its credential is used`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.wait(2, refused: 0)
@@ -104,7 +104,7 @@ import Testing
     #expect(machine.look.usable?.credential == "b")
   }
 
-  @Test func `that fails when nobody waits any more leaves the credential as it was`() {
+  @Test func `a refresh that fails without waiters leaves the credential unchanged`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.leave(1)
@@ -113,7 +113,7 @@ import Testing
     #expect(text(machine.wait(2, refused: 0, failed: machine.look.failed)) == ["refresh 2 of a"])
   }
 
-  @Test func `begins early once, for nobody, and those who are refused meanwhile wait for it`() {
+  @Test func `an early refresh begins once, and requests that get a 401 meanwhile wait for it`() {
     var machine = Machine("a")
     let look = machine.look
     #expect(text(machine.refreshEarly(look.version, failed: look.failed)) == ["refresh 1 of a"])
@@ -127,7 +127,7 @@ import Testing
     #expect(text(machine.refreshEarly(look.version, failed: look.failed)) == [])
   }
 
-  @Test func `that began early and failed does not begin again for those who looked before`() {
+  @Test func `an early refresh that failed does not begin again for requests that began before`() {
     var machine = Machine("a")
     let look = machine.look
     _ = machine.refreshEarly(look.version, failed: look.failed)
@@ -136,7 +136,7 @@ import Testing
     #expect(text(machine.refreshEarly(look.version, failed: machine.look.failed)) == ["refresh 2 of a"])
   }
 
-  @Test func `that began early is cancelled by a sign-in and by a sign-out`() {
+  @Test func `a sign-in and a sign-out cancel an early refresh`() {
     var machine = Machine("a")
     _ = machine.refreshEarly(0, failed: 0)
     #expect(text(machine.signIn("b")) == ["cancel"])
@@ -161,18 +161,18 @@ import Testing
     term.use(at: now + seconds, isRefreshing: isRefreshing, isRefused: isRefused, hasFailed: hasFailed)
   }
 
-  @Test func `has a credential used, refreshed beside its use, and awaited after its end`() {
+  @Test func `a credential is used, then refreshed early, and awaited once it has expired`() {
     #expect(use(-1) == .sign && use(0) == .signAndRefresh && use(59) == .signAndRefresh && use(60) == .awaitRefresh)
   }
 
-  @Test func `has requests go on during a refresh while the credential is good, unless the server has refused it`() {
+  @Test func `requests use a valid credential during a refresh, unless the server has refused it`() {
     #expect(use(59, isRefreshing: true) == .sign)
     #expect(use(60, isRefreshing: true) == .awaitRefresh)
     #expect(use(59, isRefreshing: true, isRefused: true) == .awaitRefresh)
     #expect(use(-1, isRefreshing: true, isRefused: true) == .awaitRefresh)
   }
 
-  @Test func `has a refresh that failed repeated at the end`() {
+  @Test func `an early refresh that failed is repeated when the credential expires`() {
     #expect(use(59, hasFailed: true) == .sign && use(60, hasFailed: true) == .awaitRefresh)
     #expect(use(59, isRefused: true, hasFailed: true) == .sign)
   }

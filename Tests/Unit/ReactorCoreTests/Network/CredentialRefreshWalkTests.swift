@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `resumes everybody once, and never with what was signed out`() {
+  @Test func `in random orders, each request resumes once, and never with a discarded credential`() {
     var chance = SeededGenerator(seed: Chance.seed("Any walk of a credential's refresh"))
     for round in 0..<500 {
       var walk = Walk()

@@ -19,7 +19,7 @@ struct EarlyRefreshTests: BearerTokenTesting {
     for _ in 0..<count { _ = try await notes.fetchFromNetwork("note") }
   }
 
-  @Test func `begins a minute before the end, once, and requests go on with the good token until it has ended`()
+  @Test func `an early refresh begins once, a minute before the expiry, and requests use the valid token`()
     async throws
   {
     try await MockServer.run { _ in
@@ -47,7 +47,7 @@ struct EarlyRefreshTests: BearerTokenTesting {
     }
   }
 
-  @Test func `that hangs holds no request while the token is good, but those that a 401 refuses`() async throws {
+  @Test func `an early refresh that hangs delays only the requests that got a 401`() async throws {
     let isRevoked = Shared(false)
     try await MockServer.run { request in
       isRevoked.value && request["Authorization"] == "Bearer 1" ? .status(401) : Self.note
@@ -66,7 +66,7 @@ struct EarlyRefreshTests: BearerTokenTesting {
     }
   }
 
-  @Test func `is not made before each request, where the token lives for less than the margin`() async throws {
+  @Test func `a token that lives for less than the margin is not refreshed before each request`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -83,7 +83,9 @@ struct EarlyRefreshTests: BearerTokenTesting {
     }
   }
 
-  @Test func `that fails leaves a good token in use, and is made again at its end`() async throws {
+  @Test func `an early refresh that fails is repeated at the expiry, and the valid token is used until then`()
+    async throws
+  {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in
@@ -106,7 +108,9 @@ struct EarlyRefreshTests: BearerTokenTesting {
   }
 
   @Test(arguments: [false, true])
-  func `goes on when the only request that waits is cancelled, and its token is used`(isAfter401: Bool) async throws {
+  func `an early refresh continues when its only waiter is cancelled, and its token is used`(isAfter401: Bool)
+    async throws
+  {
     try await MockServer.run { request in
       request["Authorization"] == "Bearer 2" ? Self.note : .status(401)
     } body: { server async throws in
@@ -127,7 +131,9 @@ struct EarlyRefreshTests: BearerTokenTesting {
       ReactorError.network(URLError(.cannotConnectToHost)), .timedOut,
       .server(HTTPResponse(status: .serviceUnavailable), body: Data()),
     ], [false, true])
-  func `that fails is no outage of the server of the API`(failure: ReactorError, isAfter401: Bool) async throws {
+  func `an early refresh that fails is no outage of the API's server`(failure: ReactorError, isAfter401: Bool)
+    async throws
+  {
     try await MockServer.run { request in
       request["Authorization"] == "Bearer 2" ? Self.note : .status(401)
     } body: { server async throws in
@@ -141,7 +147,7 @@ struct EarlyRefreshTests: BearerTokenTesting {
     }
   }
 
-  @Test func `that is slower than a request may take is no outage of the server of the API`() async throws {
+  @Test func `an early refresh slower than a request's timeout is no outage of the API's server`() async throws {
     try await MockServer.run { _ in
       Self.note
     } body: { server async throws in

@@ -107,7 +107,7 @@ import Testing
     #expect(told.value.map(\.url) == ["https://api.example.com/notes" + query])
   }
 
-  @Test func `tells three pages of a list apart, and numbers of other items if it is told to`() async throws {
+  @Test func `the log shows the numbers of paging items, and of other items if it is set to`() async throws {
     transport.answer("/v1/notes", with: .json("[]"))
     let told = Shared<[String]>([])
     var configuration = ReactorConfiguration()
@@ -128,7 +128,7 @@ import Testing
       lines == (1...3).map { "page=\($0)&month=…&year=…" } + (1...3).map { _ in "page=…&month=5&year=…" })
   }
 
-  @Test func `tells a failure without what the error carries, and throws it as it is`() async throws {
+  @Test func `the log shows a failure without the error's details, and the error is thrown unchanged`() async throws {
     let url = try #require(URL(string: "https://api.example.com/notes?key=s3cret"))
     transport.answer("/notes", with: .failure(URLError(.timedOut, userInfo: [NSURLErrorFailingURLErrorKey: url])))
     await #expect(throws: URLError.self) { try await send("/notes") }

@@ -14,7 +14,7 @@ struct RateLimitTests {
     return fields
   }
 
-  @Test func `is read from a response, in the syntax of draft 10 and of draft 07`() async throws {
+  @Test func `RateLimit is read from a response, in the syntax of draft 10 and of draft 07`() async throws {
     let bench = Bench()
     func limits(_ text: String) async throws -> [Resource.RateLimit] {
       bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, headers: Self.fields(text)))
@@ -55,7 +55,7 @@ struct RateLimitTests {
     _ = try await note
   }
 
-  @Test func `delays a retry until all that are used up are reset, for a minute at most`() async throws {
+  @Test func `a retry waits until all used-up limits are reset, for a minute at most`() async throws {
     let limit = Self.fields(#""a";r=0;t=9, "b";r=0;t=40"#)
     try await expect(.seconds(40), after: limit)
     try await expect(.zero, after: limit, follows: false)
@@ -65,7 +65,7 @@ struct RateLimitTests {
     try await expect(.zero, after: Self.fields(#""m";r=0;t=30"#, [.age: "3"]))
   }
 
-  @Test func `delays the retry of a 429 alone for longer than a minute`() async throws {
+  @Test func `a 503 is retried although its rate limit resets after more than a minute`() async throws {
     let bench = Bench { $0.retry = RetryPolicy(attempts: 2, firstDelay: .zero) }
     bench.transport.answer(
       "/v1/note", with: .response(.serviceUnavailable, headers: Self.fields(#""day";r=0;t=80000"#)),
@@ -73,7 +73,7 @@ struct RateLimitTests {
     #expect(try await bench.notes.fetch("note").id == 1)
   }
 
-  @Test func `is gone after a 304 without it, and delays no stream that begins after it`() async throws {
+  @Test func `a rate limit is gone after a 304 without it, and delays no later stream`() async throws {
     let bench = Bench { $0.retry.seed = 1 }
     let validated: HTTPFields = [.eTag: "\"a\"", .cacheControl: "max-age=3600"]
     bench.transport.answer(
@@ -93,7 +93,7 @@ struct RateLimitTests {
     #expect(try await bench.notes.fetchResponse("note").rateLimits.isEmpty)
   }
 
-  @Test func `delays a poll, and no fetch`() async throws {
+  @Test func `a rate limit delays a poll, and no fetch`() async throws {
     let bench = Bench { $0.retry.seed = 1 }
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "one").json, headers: Self.fields(#""m";r=0;t=30"#)),
@@ -131,7 +131,7 @@ struct DeprecationTests {
 
   private let sunset = ("Sunset", "Sun, 06 Nov 1994 08:49:37 GMT")
 
-  @Test func `is an event, with its dates and links`() async throws {
+  @Test func `a deprecation notice is an event, with its dates and links`() async throws {
     let link = #"</v2/note>; rel="successor-version", </why?token=x>; rel="deprecation""#
     let notice = try await notices([("Deprecation", "@1688169600"), sunset, ("Link", link)]).first
     #expect(notice?.date == Date(timeIntervalSince1970: 1_688_169_600))
@@ -142,7 +142,7 @@ struct DeprecationTests {
         + "Sun, 06 Nov 1994 08:49:37 GMT, use /v2/note, see /why")
   }
 
-  @Test func `is read as older drafts wrote it, and a sunset alone is one`() async throws {
+  @Test func `a deprecation is read in the syntax of older drafts, and a sunset is one by itself`() async throws {
     #expect(try await notices([("Deprecation", "true")]).first?.date == nil)
     #expect(try await notices([("Deprecation", "true")]).count == 1)
     #expect(try await notices([("Deprecation", sunset.1)]).first?.date == Date(timeIntervalSince1970: 784_111_777))
@@ -151,11 +151,11 @@ struct DeprecationTests {
     #expect(try await notices([]).isEmpty)
   }
 
-  @Test func `is reported once`() async throws {
+  @Test func `a deprecation notice is reported once`() async throws {
     #expect(try await notices([("Deprecation", "@1"), sunset], fetches: 3).count == 1)
   }
 
-  @Test func `shows no query, fragment, user or password of a link`() async throws {
+  @Test func `a deprecation event shows no query, fragment, user or password of a link`() async throws {
     let link = #"<https://ada:c4nary@example.com/a#access_token=c4nary>; rel="sunset""#
     let notice = try #require(try await notices([sunset, ("Link", link)]).first)
     #expect(!"\(notice)".contains("c4nary") && notice.page?.contains("example.com/a") == true)

@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorCore
 
 @Suite struct `Refreshes after a reconnection` {
-  @Test func `refreshes come at most once in ten seconds, and none is lost`() {
+  @Test func `reconnections refresh at most once in ten seconds, and no refresh is lost`() {
     var throttle = ReconnectionThrottle()
     func change(_ isReachable: Bool, _ seconds: Int) -> ReconnectionThrottle.Action {
       throttle.changed(isReachable: isReachable, at: .seconds(seconds))
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `of ten streams whose values are stale are few, though connectivity comes and goes fifty times`() async throws {
+  func `ten stale streams refresh seldom when connectivity returns fifty times`() async throws {
     let (transport, clock, reachability) = (ScriptedTransport(), TestClock(), Watched())
     var configuration = ReactorConfiguration()
     configuration.clock = clock

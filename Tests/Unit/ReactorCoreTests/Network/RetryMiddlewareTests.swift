@@ -66,7 +66,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `gives the answer of a server that wants to be left alone for long at once`() async throws {
+  @Test func `a retry after too long a Retry-After is not made, and its answer is the result`() async throws {
     transport.answer("/notes", with: busy(3_600))
     #expect(try await backend().send(request, body: nil).0.status == .serviceUnavailable)
     #expect(transport.requestCount == 1)
@@ -121,7 +121,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `waits for connectivity when the retry is due, and continues when it is back`() async throws {
+  @Test func `a retry that is due waits for connectivity, and continues when it returns`() async throws {
     transport.answer("/notes", with: busy(5), .json("[]"))
     let backend = backend()
     let answer = Task { try await backend.send(request, body: nil) }

@@ -30,7 +30,7 @@ import Testing
     #expect(monitor.isReachable)
   }
 
-  @Test func `gives each stream the current value first, then the changes, none twice`() async {
+  @Test func `a reachability stream yields the current value, then each change, none twice`() async {
     let monitor = SystemReachabilityMonitor(source: system.source)
     var first = monitor.changes.makeAsyncIterator()
     #expect(await first.next() == false)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: [999, 1_000])
-  func `keeps the last change and no repetition for a reader that fell behind`(count: Int) async {
+  func `a slow reader of reachability gets the last change, and no repetition`(count: Int) async {
     let monitor = SystemReachabilityMonitor(source: system.source)
     var reader = monitor.changes.makeAsyncIterator()
     var read = [await reader.next()]

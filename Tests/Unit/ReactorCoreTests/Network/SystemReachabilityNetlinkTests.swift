@@ -4,7 +4,7 @@
   @testable import ReactorCore
 
   @Suite(.timeLimit(.minutes(5))) struct `Reachability without netlink` {
-    @Test func `is always there`() async {
+    @Test func `without netlink, reachability is always true`() async {
       let monitor = SystemReachabilityMonitor(source: SystemReachabilityMonitor.netlinkSource { nil })
       var changes = monitor.changes.makeAsyncIterator()
       #expect(monitor.isReachable)

@@ -59,7 +59,7 @@ import Testing
     #expect(TransferProgress(stage: .sending, sent: 50, toSend: 100).isWorthReporting(after: nil))
   }
 
-  @Test func `is among the events of a flight`() async throws {
+  @Test func `progress is an event of a flight`() async throws {
     struct Slow: Transport {
       func send(
         _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
@@ -80,7 +80,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `begins again with each attempt`() async throws {
+  @Test func `progress begins again with each attempt`() async throws {
     struct Failing: Transport {
       let tick = Tick()
       let look: @Sendable () -> Void

@@ -22,7 +22,7 @@ struct LiveResourceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `it goes from loading to loaded, and follows what others do`() async throws {
+  @Test func `a live resource goes from loading to loaded, and follows other callers' changes`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
@@ -107,7 +107,7 @@ struct LiveResourceTests {
     gate.open()
   }
 
-  @Test func `what changes something on the server has no states, and refresh does not send it`() async {
+  @Test func `a live resource of a write has no states, and refresh does not send it`() async {
     let bench = Bench()
     let live = LiveResource(bench.notes, Resource("note", method: .post))
     #expect(live.error?.isInvalidResource == true)
@@ -171,7 +171,7 @@ struct LiveResourceTests {
     #expect(bench.transport.requestCount == 1)
   }
 
-  @Test func `it may be released from inside its own observer`() async throws {
+  @Test func `a live resource may be released from inside its own observer`() async throws {
     let bench = Bench()
     // It has its value after the observation began.
     let observed = Gate()
@@ -192,7 +192,7 @@ struct LiveResourceTests {
     #expect(released == nil)
   }
 
-  @Test func `it follows states of any making`() async throws {
+  @Test func `a live resource follows any sequence of states`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     var live: LiveResource<Int>? = LiveResource(bench.notes.states(for: "note").mapValues { $0.text.count })

@@ -50,7 +50,7 @@ struct LoadStatesTests {
     (FetchPolicy.cacheFirst, false), (.staleWhileRevalidate, true), (.networkFirst, false), (.networkOnly, false),
     (.cacheOnly, true),
   ])
-  func `what a stream shows of a stale copy before its request ends is its policy's`(
+  func `the policy decides whether a stream shows a stale copy before its request ends`(
     policy: FetchPolicy, showsStale: Bool
   ) async throws {
     let bench = Bench { $0.freshFor = .zero }
@@ -213,7 +213,7 @@ struct LoadStatesTests {
     #expect(bench.reachability.openStreams == 0)
   }
 
-  @Test func `what is invalidated is requested once, however many watch it`() async throws {
+  @Test func `an invalidated resource is requested once for all its streams`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
     var streams = (0..<10).map { _ in bench.notes.states(for: "note").makeAsyncIterator() }

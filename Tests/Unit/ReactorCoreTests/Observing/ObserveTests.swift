@@ -49,7 +49,7 @@ struct ObserveTests {
     }
   }
 
-  @Test func `it gets the state now and every newer one, as a stream does`() async throws {
+  @Test func `an observer gets the current state and every newer one, as a stream does`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate), .response(.serviceUnavailable))
@@ -69,7 +69,7 @@ struct ObserveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what is in memory comes first, without a request or a change`() async throws {
+  @Test func `an observer first gets the value in memory, without a request`() async throws {
     let bench = Bench { $0.freshFor = .never }
     try await bench.notes.save(Note(1, "known"), for: "note")
     let seen = Seen()

@@ -178,7 +178,7 @@ struct PollingTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `what is removed is not polled until somebody brings it back`() async throws {
+  @Test func `a removed resource is not polled until it is fetched or saved again`() async throws {
     let bench = counting()
     var states: LoadStates<Note>.Iterator? =
       bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()

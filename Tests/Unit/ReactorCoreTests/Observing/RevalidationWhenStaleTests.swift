@@ -24,7 +24,7 @@ struct RevalidationWhenStaleTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `it is requested once, however many watch, and shown stale meanwhile`() async throws {
+  @Test func `a value that becomes stale is requested once for all streams, and shown until then`() async throws {
     let bench = counting()
     var streams = (0..<10).map { _ in bench.notes.states(for: "note").makeAsyncIterator() }
     for index in streams.indices { _ = await streams[index].first { $0.fetchStatus == .idle && $0.value != nil } }
@@ -60,7 +60,7 @@ struct RevalidationWhenStaleTests {
   }
 
   @Test(arguments: [Duration.zero, .never])
-  func `what is never fresh, and what never gets stale, is not requested again`(freshFor: Duration) async throws {
+  func `a value that is never fresh, or never stale, is not requested again`(freshFor: Duration) async throws {
     let bench = counting(freshFor: freshFor)
     var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
     _ = await states?.first { $0.fetchStatus == .idle }

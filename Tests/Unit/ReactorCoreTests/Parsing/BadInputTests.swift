@@ -98,7 +98,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func `says the reason, the place and what was expected`(_ bad: Case) throws {
+  func `a parser error has the reason, the place and the expectation`(_ bad: Case) throws {
     let error = try #require(throws: ParserError.self) { try Parser<Story>.json().parse(bad.data) }
     #expect(error.reason == bad.reason)
     #expect(error.codingPath == bad.path)
@@ -140,7 +140,7 @@ import Testing
       keyPath: "a", text: #"{"a":{"b":[]}}"#, reason: .wrongType, path: "a", offset: 5,
       expected: "expected an array, found an object"),
   ])
-  func `says where a key path ends too early`(_ bad: KeyPathCase) throws {
+  func `a parser error shows where a key path ends too early`(_ bad: KeyPathCase) throws {
     for parse in [Self.decoded(bad), Self.mapped(bad)] {
       let error = try #require(throws: ParserError.self, performing: parse)
       #expect(error.reason == bad.reason)

@@ -18,7 +18,7 @@ import Testing
      ]}}
     """#.data
 
-  @Test func `that are malformed are left out, each with its index, its path and its place`() throws {
+  @Test func `malformed Codable elements are left out, with index, path and position`() throws {
     let parsed = try Parser<[Story]>.json(keyPath: "data.articles").parse(Self.envelope)
     #expect(parsed.model.map(\.id) == [1, 8])
     #expect(parsed.pruned.map(\.index) == [1, 2, 3, 4, 5, 6])
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `fail the whole with the first that is malformed where parsing is strict`() throws {
+  @Test func `strict parsing fails with the first malformed Codable element`() throws {
     let parser = Parser<[Story]>.json(keyPath: "data.articles", mode: .strict)
     let error = try #require(throws: ParserError.self) { try parser.parse(Self.envelope) }
     #expect(error.codingPath == "data.articles[1].title")
@@ -51,7 +51,7 @@ import Testing
     #expect(try parser.parse(#"{"data":{"articles":[]}}"#.data).model == [])
   }
 
-  @Test func `fail with the element's path where the decoder itself loses it`() throws {
+  @Test func `a decoding error has the element's path even if the decoder loses it`() throws {
     let error = try #require(throws: ParserError.self) {
       try Parser<[Story]>.json(mode: .strict).parse(#"[{"id":1,"title":""},{"id":1e400,"title":""}]"#.data)
     }
@@ -76,7 +76,7 @@ import Testing
     #expect(throws: ParserError.self) { try Parser<[Story]>.json(decoder: decoder).parse("[{id: 1},]".data) }
   }
 
-  @Test func `keep what they threw, and where`() throws {
+  @Test func `a Codable model's own error is kept, with its place`() throws {
     struct Letter: Codable, Sendable { var to: Address }
     let parsed = try Parser<[Letter]>.json(keyPath: "a").parse(#"{"a":[{"to":"x@y"},{"to":"nobody"}]}"#.data)
     #expect(parsed.model.count == 1)
@@ -89,7 +89,7 @@ import Testing
     #expect(error.reason == .unacceptable)
   }
 
-  @Test func `keep the path of a ParserError that they threw`() throws {
+  @Test func `a ParserError that a Codable model throws keeps its path`() throws {
     struct Wrapped: Decodable, Sendable {
       init(from decoder: any Decoder) throws {
         _ = try JSONValue(from: decoder).model("writer", as: MappedWriter.self)
@@ -100,7 +100,7 @@ import Testing
     #expect(parsed.pruned[0].error.position?.offset == 19)
   }
 
-  @Test func `say which members stand twice and take the first`() throws {
+  @Test func `duplicate members of a Codable model are reported, and the first is used`() throws {
     let text = #"{"id":1,"id":2,"title":"a","t\u0069tle":"b","x":[{"é":1,"e\#u{301}":2}],"id":3}"#
     let parsed = try Parser<Story>.json().parse(text.data)
     #expect(parsed.model == Story(id: 1, title: "a"))
@@ -116,7 +116,7 @@ import Testing
       ("a.0.b", #"{"a":[{"b":{"id":1,"title":"a"}}]}"#), ("0", #"{"0":{"id":1,"title":"a"}}"#),
       ("q\"\\é", #"{"q\"\\é":{"id":1,"title":"a"}}"#),
     ] as [(String?, String)])
-  func `are read from what was written, envelope included`(_ keyPath: String?, _ text: String) throws {
+  func `a Codable model is read from its own encoding, envelope included`(_ keyPath: String?, _ text: String) throws {
     let parser = Parser<Story>.json(keyPath: keyPath)
     let story = try parser.parse(text.data).model
     let data = try #require(try parser.encode(story))
@@ -125,7 +125,7 @@ import Testing
     #expect(try Parser<[Story]>.json(keyPath: keyPath).roundTrip([story, story]) == [story, story])
   }
 
-  @Test func `that are only Decodable cannot be encoded`() throws {
+  @Test func `a model that is only Decodable cannot be encoded`() throws {
     struct Reading: Decodable, Sendable { var id: Int }
     let parser = Parser<Reading>.json()
     let reading = try parser.parse(#"{"id":1}"#.data).model
@@ -133,7 +133,7 @@ import Testing
     #expect(error.reason == .unsupported)
   }
 
-  @Test func `that decode from what has special rules keep them`() throws {
+  @Test func `a Codable model of types with special rules decodes by these rules`() throws {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
     let text = #"["2026-01-01T00:00:00Z", "never"]"#.data
@@ -143,7 +143,7 @@ import Testing
     #expect(throws: ParserError.self) { try Parser<Date>.json(decoder: decoder).parse(#""never""#.data) }
   }
 
-  @Test func `are placed where the decoder converts names`() throws {
+  @Test func `errors have positions although the decoder converts names`() throws {
     struct Page: Codable, Sendable { var pageNumber: Int }
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -155,7 +155,7 @@ import Testing
     #expect(error.expected == "expected an integer (Int), found a string")
   }
 
-  @Test func `are read from looser JSON where the decoder allows it`() throws {
+  @Test func `Codable models are read from looser JSON if the decoder allows it`() throws {
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
     let text = "{data: [0, {id: +1, title: 'a'}, {id: 2},], }".data
@@ -172,7 +172,7 @@ import Testing
     #expect(try Parser<Story>.json(decoder: top).parse(#""id": 1, "title": "a""#.data).model.id == 1)
   }
 
-  @Test func `are decoded by a decoder of the program's own class, from strict JSON, with places of errors`() throws {
+  @Test func `a subclass of JSONDecoder decodes strict JSON, with positions of errors`() throws {
     final class Shouting: JSONDecoder, @unchecked Sendable {
       override func decode<Model: Decodable>(_ type: Model.Type, from data: Data) throws -> Model {
         try super.decode(type, from: Data(data.text.uppercased().replacing("ID", with: "id").utf8))
@@ -189,7 +189,7 @@ import Testing
     #expect(throws: ParserError.self) { try parser.parse(#"{"list": [{"id": "a"},]}"#.data) }
   }
 
-  @Test func `keep the index of the first that throws by itself where parsing is strict`() throws {
+  @Test func `strict parsing reports the index of the first element that throws`() throws {
     let parser = Parser<[Address]>.json(mode: .strict)
     let error = try #require(throws: ParserError.self) { try parser.parse(#"["a@b", "nobody", "nowhere"]"#.data) }
     #expect(error.codingPath == "[1]")
@@ -198,14 +198,14 @@ import Testing
   }
 
   @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian])
-  func `may come in UTF-16 and UTF-32, with places as in UTF-8`(_ encoding: String.Encoding) throws {
+  func `Codable models may come in UTF-16 and UTF-32, with positions as in UTF-8`(_ encoding: String.Encoding) throws {
     let data = try #require(#"[{"id":1,"title":"é😀"},{"id":"2"}]"#.data(using: encoding))
     let parsed = try Parser<[Story]>.json().parse(data)
     #expect(parsed.model == [Story(id: 1, title: "é😀")])
     #expect(parsed.pruned.map(\.error.position?.offset) == [33])
   }
 
-  @Test func `fail the body where half of a surrogate pair is in a name`() throws {
+  @Test func `half of a surrogate pair in a name fails the body`() throws {
     let error = try #require(throws: ParserError.self) {
       try Parser<[Story]>.json().parse(#"[{"id":1,"title":"a"},{"\udc00":1}]"#.data)
     }
@@ -213,7 +213,7 @@ import Testing
     #expect(error.position?.offset == 23)
   }
 
-  @Test func `are placed where the program converts names`() throws {
+  @Test func `errors have positions although the program converts names`() throws {
     struct Page: Codable, Sendable { var number: Int }
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .custom { path in
@@ -227,7 +227,7 @@ import Testing
     #expect(error.expected == "expected an integer (Int), found a string")
   }
 
-  @Test func `say where an array has too few elements`() throws {
+  @Test func `an array with too few elements is reported with its place`() throws {
     struct Pair: Decodable, Sendable {
       init(from decoder: any Decoder) throws {
         var container = try decoder.unkeyedContainer()
@@ -240,7 +240,7 @@ import Testing
     #expect(error.position?.offset == 5)
   }
 
-  @Test func `may come as a slice, with a byte order mark`() throws {
+  @Test func `Codable models may come as a slice, with a byte order mark`() throws {
     let data = ("xxx\u{FEFF}[{\"id\":1,\"title\":\"a\"},3]".data).dropFirst(3)
     let parsed = try Parser<[Story]>.json().parse(data)
     #expect(parsed.model.count == 1)

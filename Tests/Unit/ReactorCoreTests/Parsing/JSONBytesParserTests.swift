@@ -15,13 +15,13 @@ import Testing
 
     """.data
 
-  @Test func `is given byte for byte`() throws {
+  @Test func `JSON as bytes is returned byte for byte`() throws {
     #expect(try Parser.jsonBytes().parse(Self.text).model == Self.text)
     #expect(try Parser.jsonBytes(keyPath: "data.2").parse(Self.text).model.text == #"{"id":  3, "title" : "é"}"#)
     #expect(throws: ParserError.self) { try Parser.jsonBytes().parse("{} x".data) }
   }
 
-  @Test func `has the elements cut out that lack a member`() throws {
+  @Test func `JSON as bytes is returned without the elements that lack a member`() throws {
     let parsed = try Parser.jsonBytes(keyPath: "data", requiring: ["id", "title"]).parse(Self.text)
     #expect(parsed.model.text == "[\n  {\"id\": 1, \"title\": \"a\"},\n  {\"id\":  3, \"title\" : \"é\"}\n]")
     #expect(parsed.pruned.map(\.index) == [1, 3, 4])
@@ -36,7 +36,7 @@ import Testing
     ("[{\"b\":{\"a\":1}}]", "[]"), ("[{\"\\u0061\":[]}]", "[{\"\\u0061\":[]}]"),
     ("[{\"a\":{\"a\":null}}]", "[{\"a\":{\"a\":null}}]"),
   ])
-  func `stays JSON whatever is cut`(_ text: String, _ expected: String) throws {
+  func `JSON as bytes stays valid JSON, whatever is cut out`(_ text: String, _ expected: String) throws {
     let all = Parser.jsonBytes(requiring: ["a"], mode: .pruneAll)
     #expect(try all.parse(text.data).model.text == expected)
     let some = try? Parser.jsonBytes(requiring: ["a"]).parse(text.data).model.text
@@ -59,7 +59,7 @@ import Testing
     #expect(try Parser.jsonBytes(requiring: ["a"]).parse(#" {"a":1}"#.data).model.text == #" {"a":1}"#)
   }
 
-  @Test func `is wrapped again`() throws {
+  @Test func `JSON as bytes is wrapped again when it is encoded`() throws {
     let parser = Parser.jsonBytes(keyPath: "data.articles")
     #expect(try parser.encode("[1, 2]".data)?.text == #"{"data":{"articles":[1, 2]}}"#)
     #expect(try parser.parse(try #require(try parser.encode("[1, 2]".data))).model.text == "[1, 2]")

@@ -107,7 +107,7 @@ import Testing
     "1e2",
     "-9223372036854775808", "-9007199254740993.0", "0.9007199254740993e16",
   ])
-  func `that are integers are the integers in the text, as Codable reads them, whatever their size`(
+  func `integer members are the integers in the text, whatever their size`(
     _ text: String
   ) throws {
     struct Item<ID: Decodable>: Decodable { var id: ID }

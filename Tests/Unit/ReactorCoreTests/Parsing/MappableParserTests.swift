@@ -9,7 +9,7 @@ import Testing
       {"id": 2, "writer": {"name": 3}}, 4, {"id": 1e400}, {"id": 5, "id": 6}]}
     """#.data
 
-  @Test func `that are malformed are left out, with path and place`() throws {
+  @Test func `malformed Mappable elements are left out, with path and position`() throws {
     let parsed = try Parser<[MappedStory]>.mappable(keyPath: "data").parse(Self.text)
     #expect(parsed.model == [.init(id: 1, writer: .init(name: "Ann")), .init(id: 5)])
     #expect(parsed.pruned.map(\.index) == [1, 2, 3])
@@ -19,7 +19,7 @@ import Testing
     #expect(parsed.duplicates == ["data[4].id"])
   }
 
-  @Test func `fail the whole where parsing is strict`() throws {
+  @Test func `strict parsing fails with the first malformed Mappable element`() throws {
     let error = try #require(throws: ParserError.self) {
       try Parser<[MappedStory]>.mappable(keyPath: "data", mode: .strict).parse(Self.text)
     }
@@ -35,7 +35,7 @@ import Testing
     #expect(error.excerpt?.hasPrefix("3}") == true)
   }
 
-  @Test func `are read from what was written`() throws {
+  @Test func `a Mappable model is read from its own encoding`() throws {
     let stories = [MappedStory(id: 1), MappedStory(id: 2, writer: .init(name: "é\"\n"))]
     for keyPath in [nil, "data.articles"] {
       let parser = Parser<[MappedStory]>.mappable(keyPath: keyPath)
@@ -52,7 +52,7 @@ import Testing
     #expect(try Parser<[Mute]>.mappable().encode([]) == "[]".data)
   }
 
-  @Test func `keep what they threw`() throws {
+  @Test func `a Mappable model's own error is kept`() throws {
     struct Picky: Mappable { static func mapToModel(_ json: JSONValue) throws -> Picky { throw NotAnAddress("it") } }
     let parsed = try Parser<[Picky]>.mappable(mode: .pruneAll).parse("[1]".data)
     #expect(parsed.pruned.map(\.error.expected) == ["it is no address"])

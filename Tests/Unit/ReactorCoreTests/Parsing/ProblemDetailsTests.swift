@@ -85,7 +85,7 @@ struct ProblemDetailsTests {
     #expect(failure(body, "application/json").fieldErrors.isEmpty)
   }
 
-  @Test func `at most 100 fields are read`() {
+  @Test func `at most 100 field errors are read`() {
     let errors = (0..<200).map { #"{"field":"f\#($0)","message":"m"}"# }.joined(separator: ",")
     #expect(failure(#"{"errors":[\#(errors)]}"#).fieldErrors.count == 100)
   }

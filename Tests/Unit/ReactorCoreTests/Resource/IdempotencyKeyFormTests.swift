@@ -22,7 +22,7 @@ struct IdempotencyKeyFormTests {
     return HTTPField.Name("Idempotency-Key").flatMap { transport.requests.first?.request.headerFields[$0] }
   }
 
-  @Test func `is bare by default, and else a string of structured fields`() async throws {
+  @Test func `an idempotency key is bare by default, or a string of structured fields`() async throws {
     #expect(try await sent("a-1", .bare) == "a-1")
     #expect(try await sent("a-1", .structured) == "\"a-1\"")
     #expect(try await sent(#"a"b\c"#, .structured) == #""a\"b\\c""#)

@@ -118,7 +118,7 @@ import Testing
   private static let pieces =
     "aZ09-._~!$&'()*+,;=:@/?#[]%\\\"<>^`{|} \t\n\u{0}\u{7f}éß€😀".map(String.init) + ["..", "%2e", "%2F", "//"]
 
-  @Test func `comes back from a real server as it was, and nothing else of the URL changes`() async throws {
+  @Test func `a value in a path reaches a real server unchanged, and changes nothing else of the URL`() async throws {
     var chance = SeededGenerator(seed: Chance.seed("A value in a path"))
     try await MockServer.run { _ in
       .text("{}")

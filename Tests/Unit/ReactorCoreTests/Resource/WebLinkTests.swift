@@ -49,7 +49,7 @@ import Testing
     #expect(link["anchor"] == nil)
   }
 
-  @Test func `of any bytes is read, each byte once`() throws {
+  @Test func `a Link field of any bytes is read, each byte once`() throws {
     var chance = SeededGenerator(seed: Chance.seed("A Link field"))
     let name = try #require(HTTPField.Name("Link"))
     for _ in 0..<2_000 {

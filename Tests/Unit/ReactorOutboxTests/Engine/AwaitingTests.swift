@@ -59,7 +59,7 @@ struct AwaitingTests {
 /// Requests that hold all turns.
 @Suite("Requests that await writes of other lanes", .timeLimit(.minutes(2)))
 struct AwaitingTurnTests {
-  @Test func `get an error that names the lane, where all that send do so`() async throws {
+  @Test func `a mutation that awaits a lane without a turn gets an error that names the lane`() async throws {
     let writer = Writer {
       $0.mutations.append(AwaitingWrite.self)
       $0.concurrentLanes = 1
@@ -116,7 +116,9 @@ struct FetchesAwaitingWritesTests {
   }
 
   @Test(arguments: ["a caller", "a stream"])
-  func `get an error that names the circle, and the write is sent`(waiter: String) async throws {
+  func `fetches that await writes in a circle get an error that names it, and the write is sent`(waiter: String)
+    async throws
+  {
     let writer = Writer()
     let (layer, list) = (writer.layer, writer.list)
     let both = Writer.answer(["a", "b"])
@@ -175,7 +177,8 @@ struct FetchesAwaitingWritesTests {
   }
 
   @Test(arguments: [false, true])
-  func `get the error if the lane that they await gets no turn before they end`(awaitsFirst: Bool) async throws {
+  func `fetches get the error if the lane that they await gets no turn before they end`(awaitsFirst: Bool) async throws
+  {
     let writer = Writer {
       $0.mutations.append(SlowAdd.self)
       $0.concurrentLanes = 1

@@ -17,7 +17,7 @@ struct CommitQueueTests {
     [.add(StoredEntry(id: .numbered(number), lane: "main", bytes: Data()))]
   }
 
-  @Test func `are saved together, and each gets its own numbers`() async throws {
+  @Test func `changes that arrive during a save are saved together, each with its own numbers`() async throws {
     let next = store.commits.closed()
     let first = queue.enqueue(addition(1))
     async let saved = queue.save(first)

@@ -100,7 +100,7 @@ struct ConflictAndIdentityTests {
     try await writer.end()
   }
 
-  @Test func `after six conflicts it is refused`() async throws {
+  @Test func `an entry is refused after six conflicts`() async throws {
     let handler = PutHandler(Array(repeating: .response(.preconditionFailed), count: 9))
     let writer = Writer(on: Bench(transport: ScriptedTransport(handler: handler.answer)))
     _ = try await writer.notes.fetch("list")

@@ -21,7 +21,7 @@ struct DrainingTests {
     Writer(storage: store, on: bench) { $0.sendsByItself = false }
   }
 
-  @Test func `it sends nothing by itself, and everything in a drain`() async throws {
+  @Test func `a configuration without sendsByItself sends only in a drain`() async throws {
     let writer = writer()
     for name in ["b", "c"] { writer.transport.answer("/v1/\(name)", with: .json("\"done\"")) }
     try await writer.layer.submit(Add(name: "b"))
@@ -93,7 +93,7 @@ struct DrainingTests {
     try await writer.end()
   }
 
-  @Test func `to stop it leaves an unknown outcome and no lease, and sends nothing more`() async throws {
+  @Test func `stopping an outbox leaves an unknown outcome and no lease, and sends nothing more`() async throws {
     let writer = writer()
     let gate = Gate()
     writer.transport.answer("/v1/b", with: accepted.held(at: gate))
@@ -111,7 +111,7 @@ struct DrainingTests {
     try await writer.end()
   }
 
-  @Test func `to stop it sends nothing of what is prepared, which stays as it was`() async throws {
+  @Test func `stopping an outbox sends no prepared entry, which stays as it was`() async throws {
     let writer = writer()
     try await writer.layer.submit(Gated())
     async let left = writer.outbox.drain(within: .seconds(60))

@@ -100,7 +100,7 @@ struct LaneTests {
 /// Decisions of the program, and what keeps them waiting.
 @Suite("Decisions while something does not end", .timeLimit(.minutes(2)))
 struct UnendingTests {
-  @Test func `to discard or retry fails at once while the store fails`() async throws {
+  @Test func `discarding and retrying fail at once while the store fails`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
     let gate = Gate()
@@ -188,7 +188,7 @@ struct UnsentTests {
     return (writer, submission.id)
   }
 
-  @Test func `is tried at once by a drain, and by resume`() async throws {
+  @Test func `an unsent entry is tried at once by drain and by resume`() async throws {
     let (one, _) = try await writer()
     #expect(await one.outbox.drain(within: .seconds(1)) == 0)
     let (two, _) = try await writer()
@@ -196,7 +196,7 @@ struct UnsentTests {
     await two.wait()
   }
 
-  @Test func `is tried at once when the server answers again`() async throws {
+  @Test func `an unsent entry is tried at once when the server answers again`() async throws {
     let (writer, _) = try await writer()
     let other = Resource("other")
     writer.transport.answer("/v1/other", with: .failure(URLError(.cannotConnectToHost)), .json("[]"))
@@ -222,7 +222,7 @@ struct UnsentTests {
     #expect(writer.states == ["waiting, backoff"])
   }
 
-  @Test func `waits between attempts, whatever the policy says`() {
+  @Test func `an unsent entry waits between attempts, whatever the policy says`() {
     var limits = OutboxEntry.Limits()
     limits.retry.firstDelay = .zero
     var entry = OutboxEntry(

@@ -113,7 +113,7 @@ struct OptimisticLockingTests {
   }
 
   @Test(arguments: [TagServer.Tags.strong, .weakIfCoded, .namedAfterCoding], [false, true])
-  fileprivate func `puts back nothing that others have changed, whatever is stored`(
+  fileprivate func `a write with If-Match overwrites no change by others`(
     tags: TagServer.Tags, isStored: Bool
   ) async throws {
     let server = TagServer(tags, isStored ? "max-age=600" : "no-store", others: "x")
@@ -126,7 +126,7 @@ struct OptimisticLockingTests {
     try await writer.end()
   }
 
-  @Test func `takes the tag of the answer that a conflict has fetched, though a screen shows an older one`()
+  @Test func `after a conflict, a write has the fetched tag, even if a screen shows an older value`()
     async throws
   {
     let server = TagServer(.strong, others: "x")
@@ -138,7 +138,7 @@ struct OptimisticLockingTests {
     #expect(server.puts.count == 2)
   }
 
-  @Test func `is made again where the value was read before the tag was known`() async throws {
+  @Test func `a request is made again if the value was read before the tag was known`() async throws {
     let server = TagServer(.strong)
     let writer = writer(server)
     _ = try await writer.layer.submit(Append(name: "b")).answer()
@@ -148,7 +148,7 @@ struct OptimisticLockingTests {
   }
 
   @Test(arguments: [TagServer.Tags.strong, .weakIfCoded, .namedAfterCoding])
-  fileprivate func `has the tag of its value, whichever it reads first`(tags: TagServer.Tags) async throws {
+  fileprivate func `a write has the tag of its value, whichever it reads first`(tags: TagServer.Tags) async throws {
     let server = TagServer(tags, others: "x")
     let writer = writer(server)
     _ = try await writer.layer.submit(TagFirst()).answer()
@@ -156,7 +156,7 @@ struct OptimisticLockingTests {
     try await writer.end()
   }
 
-  @Test func `is refused, and not sent, where the server gives no tag, and says so`() async throws {
+  @Test func `a write is refused, and not sent, if the server gives no tag`() async throws {
     let server = TagServer(.none)
     let writer = writer(server)
     _ = try await writer.notes.fetch("list")
@@ -172,7 +172,7 @@ struct OptimisticLockingTests {
     try await writer.end()
   }
 
-  @Test func `is made from newer values when the program retries it, also in the next process`() async throws {
+  @Test func `a retried write is made from newer values, also in the next process`() async throws {
     let server = TagServer(.strong, "max-age=600", others: "x", "y")
     let first = writer(server, isPersistent: true, storage: MemoryStore())
     _ = try await first.notes.fetch("list")

@@ -28,7 +28,7 @@ struct OutboxRequestTests {
     OutboxRequest(method: method, url: try #require(URL(string: url)), body: Data("body".utf8))
   }
 
-  @Test func `it is sent as it is, to its own URL, and its answer is the body`() async throws {
+  @Test func `a request of the outbox is sent unchanged to its own URL, and its answer is the body`() async throws {
     let writer = Writer()
     writer.transport.answer("/a%2Fb", with: .json("[1]"))
     var request = try request(Self.target + "#top")
@@ -42,7 +42,7 @@ struct OutboxRequestTests {
     try await writer.end()
   }
 
-  @Test func `it is listed with its method and URL, also after a restart`() async throws {
+  @Test func `a request of the outbox is listed with its method and URL, also after a restart`() async throws {
     let writer = Writer(storage: MemoryStore()) { $0.sendsByItself = false }
     try await writer.layer.submit(try request(), lane: "uploads")
     let next = writer.relaunched { $0.sendsByItself = false }

@@ -65,7 +65,7 @@ struct ReplacedStoreTests {
     }
   }
 
-  @Test func `they are in the new store before anything is sent, for the next process`() async throws {
+  @Test func `after its store was removed, the entries are in the new one before anything is sent`() async throws {
     try await withWriter { directory, writer in
       writer.bench.reachability.set(false)
       try await writer.submit("b", "c")

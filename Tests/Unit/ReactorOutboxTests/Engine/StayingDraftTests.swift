@@ -32,7 +32,7 @@ struct StayingDraftTests {
     return writer
   }
 
-  @Test func `it lies over newer values of the next process, for its time`() async throws {
+  @Test func `a staying draft applies to newer values of the next process, for its time`() async throws {
     let writer = try await promised(MemoryStore())
     writer.clock.advance(by: .seconds(3_000))
     let next = writer.relaunched(add)
@@ -71,7 +71,7 @@ struct StayingDraftTests {
     try await next.end()
   }
 
-  @Test func `more accepted entries than are kept do not end it`() async throws {
+  @Test func `a staying draft outlives more accepted entries than are remembered`() async throws {
     let writer = try await promised(MemoryStore())
     let names = (0..<101).map(String.init)
     for name in names {

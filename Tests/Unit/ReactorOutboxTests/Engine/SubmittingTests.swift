@@ -20,7 +20,7 @@ struct SubmittingTests {
     }
   }
 
-  @Test func `it is shown at once, saved, sent, and stays when it is accepted`() async throws {
+  @Test func `a mutation is shown at once, saved, sent, and stays when it is accepted`() async throws {
     let writer = Writer()
     try await writer.fetch("a")
     let gate = Gate()

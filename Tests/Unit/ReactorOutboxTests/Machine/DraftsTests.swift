@@ -60,7 +60,7 @@ import Testing
     #expect(drafts.applied(to: 2, of: "!count", key: key) == 2)
   }
 
-  @Test func `are made in the order of their changes, with the key of their resource`() throws {
+  @Test func `drafts are made in the order of their changes, with the key of their resource`() throws {
     let id = UUID()
     let made = try drafts {
       $0.change(Int.self, at: "a") { $0 += 1 }

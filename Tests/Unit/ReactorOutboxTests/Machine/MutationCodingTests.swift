@@ -64,7 +64,7 @@ import Testing
     #expect(throws: MutationError.noMigration(name: "rename", from: 0, to: 3)) { try box("rename", version: 0, "{}") }
   }
 
-  @Test(arguments: [4, Int.max]) func `of a later version is not migrated`(_ version: Int) {
+  @Test(arguments: [4, Int.max]) func `a saved mutation of a later version is not migrated`(_ version: Int) {
     #expect(throws: MutationError.noMigration(name: "rename", from: version, to: 3)) {
       try box("rename", version: version, #"{"title":"a"}"#)
     }
@@ -89,7 +89,7 @@ import Testing
     #expect(text.contains("Measured"))
   }
 
-  @Test func `of a request without a type is its entry's`() throws {
+  @Test func `a saved OutboxRequest needs no registered type`() throws {
     let request = try box(RequestMutation.name, "{}", types: [])
     #expect(request.keepsRequest && request.onConflict == .refuse)
     #expect(request.drafts.changes.isEmpty)

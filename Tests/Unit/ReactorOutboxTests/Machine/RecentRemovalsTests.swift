@@ -6,7 +6,7 @@ import Testing
 @Suite struct `The entries that are removed while a store is read` {
   private let id = UUID()
 
-  @Test func `are known to each reading that had begun before, until the last has ended`() {
+  @Test func `a removal is known to each read that began before it, until the last has ended`() {
     var removals = RecentRemovals()
     let first = removals.begin()
     removals.note(id)
@@ -20,7 +20,7 @@ import Testing
     #expect(!removals.contains(id, since: first))
   }
 
-  @Test func `are removed once more if they were stored again and removed`() {
+  @Test func `an entry that was stored again and removed again stays removed`() {
     var removals = RecentRemovals()
     let first = removals.begin()
     removals.note(id)

@@ -20,7 +20,7 @@ import Testing
     #expect(lanes.standingStill(2) == nil)
   }
 
-  @Test func `where each lane with a turn waits for requests or for a write, they stand still`() {
+  @Test func `lanes stand still if each lane with a turn waits for requests or for a write`() {
     var (requests, write) = (lanes, lanes)
     requests.wait("b", atGateOf: [key])
     #expect(requests.standingStill(2) == [[key], [key]])
@@ -38,7 +38,7 @@ import Testing
     #expect(lanes.standingStill(2) == nil)
   }
 
-  @Test func `where every lane awaits a write, and none waits for requests, no wait is refused here`() {
+  @Test func `no wait is refused if every lane awaits a write, and none waits for requests`() {
     var lanes = RunningLanes()
     lanes.begin("a")
     _ = lanes.beginAwaiting("b", from: "a", 2)

@@ -19,7 +19,7 @@ import Testing
     #expect(numbers.complete == 3)
   }
 
-  @Test mutating func `do not grow by a reading that began before an entry was saved`() {
+  @Test mutating func `a read that began before an entry was saved does not raise the store's known number`() {
     numbers.noteSaved(1)
     let mark = numbers.saved
     numbers.noteSaved(3)

@@ -66,7 +66,7 @@ import Testing
     TemporaryIDs.rewritten(Data(json.utf8), [id.string: Data(given.utf8)]).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  @Test func `are found wherever they are whole`() {
+  @Test func `temporary ids in JSON are found as whole values`() {
     #expect(strings(#""\#(id)""#) == [id.string])
     #expect(strings(#"{"a":[{"b":"\#(id)"}],"c":1}"#) == [id.string])
     #expect(numbers("[\(id.int)]") == [Int64(id.int)])
@@ -74,14 +74,14 @@ import Testing
     #expect(numbers("\(id.int)") == [Int64(id.int)])
   }
 
-  @Test func `are found as the names of members`() {
+  @Test func `temporary ids are found as the names of members`() {
     #expect(strings(#"{"\#(id)":1}"#) == [id.string])
     #expect(numbers(#"{"\#(id.int)":1}"#) == [Int64(id.int)])
     #expect(numbers(#"{"\#(id.int)" : 1}"#) == [Int64(id.int)])
     #expect(numbers(#"["\#(id.int)"]"#).isEmpty)
   }
 
-  @Test func `are found however they are escaped`() {
+  @Test func `temporary ids are found however they are escaped`() {
     let escaped = id.string.replacing("t", with: #"\u0074"#)
     #expect(strings(#"["\#(escaped)"]"#) == [id.string])
     let all = id.string.unicodeScalars.map { #"\u00"# + String($0.value, radix: 16) }.joined()
@@ -89,7 +89,7 @@ import Testing
     #expect(rewritten(#"{"a":"\#(escaped)"}"#, as: "7") == #"{"a":"7"}"#)
   }
 
-  @Test func `are not found inside of other texts and numbers`() {
+  @Test func `temporary ids are not found inside of other texts and numbers`() {
     for text in ["\(id) ", "x\(id)", #"x\"\#(id)"#, #"\"\#(id)\""#, #"\\\#(id)"#, "say \(id.int)", "\(id.int)"] {
       #expect(strings(#"["\#(text)"]"#).isEmpty && numbers(#"["\#(text)"]"#).isEmpty, "\(text)")
     }
@@ -99,13 +99,13 @@ import Testing
   }
 
   @Test(arguments: ["", "\"", "\"\\", "\"tmp-", "-", "{\"a\":\"", "[\"\\\"", "\"\\u00"])
-  func `are not found in a text that ends early`(_ text: String) {
+  func `temporary ids are not found in a text that ends early`(_ text: String) {
     #expect(TemporaryIDs.Occurrences(in: Data(text.utf8)).isEmpty)
     let cut = "\"\(id)"
     #expect(TemporaryIDs.Occurrences(in: Data((text + cut).utf8)).strings.isSubset(of: [id.string]))
   }
 
-  @Test func `become the server's number`() {
+  @Test func `temporary ids become the server's number`() {
     let json = #"{"ids":{"\#(id)":true},"int":\#(id.int),"list":["x","\#(id)"],"string":"\#(id)"}"#
     // A member of type String stays one.
     #expect(rewritten(json, as: "7") == #"{"ids":{"7":true},"int":7,"list":["x","7"],"string":"7"}"#)
@@ -115,14 +115,14 @@ import Testing
         + #""list":["x","18446744073709551615"],"string":"18446744073709551615"}"#)
   }
 
-  @Test func `become the server's string`() {
+  @Test func `temporary ids become the server's string`() {
     #expect(rewritten(#"["\#(id)",\#(id.int)]"#, as: #""a""#) == #"["a","a"]"#)
     // A member of type Int stays one where it can.
     #expect(rewritten(#"["\#(id)",\#(id.int)]"#, as: #""12""#) == #"["12",12]"#)
     #expect(rewritten(#"{"\#(id.int)":{"\#(id)":\#(id.int)}}"#, as: "7") == #"{"7":{"7":7}}"#)
   }
 
-  @Test func `leave the rest as it is`() {
+  @Test func `replacing a temporary id leaves the rest of the JSON unchanged`() {
     let other = TemporaryID()
     let rest = #""a":[null,true,1.5,-3,"tmp-",{}],"other":"\#(other)""#
     #expect(rewritten(#"{\#(rest),"x":"\#(id)"}"#, as: "7") == #"{\#(rest),"x":"7"}"#)
@@ -136,17 +136,17 @@ import Testing
     "1234567890123456.789012345", "0.1000", "1e400", "-0", "18446744073709551616", "123456789012345678901234567890",
     #""\u00e9""#, "[ 1 , 2 ]",
   ])
-  func `leave every digit of the rest, and its spelling`(value: String) {
+  func `replacing a temporary id leaves every digit of the rest, and its spelling`(value: String) {
     #expect(rewritten(#"{"amount": \#(value), "id":"\#(id)"}"#, as: "7") == #"{"amount": \#(value), "id":"7"}"#)
     #expect(rewritten(#"[\#(id.int),\#(value)]"#, as: "7") == #"[7,\#(value)]"#)
   }
 
-  @Test func `keep the member that has the server's id already`() {
+  @Test func `a member that has the server's id already is kept`() {
     #expect(rewritten(#"{"\#(id)":1,"7":2}"#, as: "7") == #"{"7":2}"#)
   }
 
   @Test(arguments: ["null", "true", "1.5", "[1]", #"{"a":1}"#, "", "no JSON"])
-  func `do not become what is no id`(_ given: String) {
+  func `a temporary id is not replaced by a value that is no id`(_ given: String) {
     #expect(rewritten(#"["\#(id)",\#(id.int)]"#, as: given) == nil)
   }
 

@@ -133,7 +133,7 @@ import Testing
     #expect(path.isEmpty || error.map { "\($0)".contains(path) } == true)
   }
 
-  @Test func `of another version says which, whatever else it holds`() throws {
+  @Test func `a cassette of another version says which, whatever else it contains`() throws {
     try file.write(#"{"version": 2, "reels": []}"#)
     #expect(throws: CassetteError.unknownVersion(2)) { try Cassette(contentsOf: file.url) }
   }
