@@ -131,7 +131,7 @@ struct VariantsAtOnceTests {
     #expect(bench.transport.requestCount == 4)
   }
 
-  @Test func `beside a local write: the write does not come back over a newer answer`() async throws {
+  @Test func `a local write to a variant does not replace a newer answer`() async throws {
     let disk = FaultyPersistence()
     let bench = Bench(persistence: disk, transport: transport())
     let stream = bench.notes.states(for: Self.english, policy: .cacheOnly).subscribe()
@@ -149,7 +149,7 @@ struct VariantsAtOnceTests {
     #expect(german.latest()?.value?.text == "mine")
   }
 
-  @Test func `beside a local write: an older variant on disk does not take its place`() async throws {
+  @Test func `an older variant on disk does not replace a local write`() async throws {
     struct Title: Codable, Sendable { var text: String }
     let disk = FaultyPersistence()
     let bench = Bench(persistence: disk, transport: transport())

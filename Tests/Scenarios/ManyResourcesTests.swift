@@ -17,7 +17,7 @@ struct ManyResourcesTests {
   }
 
   @Test(arguments: [(-1, 1), (1, 1), (3, 3), (50, 10), (.max, 10)])
-  func `never more of them than the limit`(_ limit: Int, _ most: Int) async throws {
+  func `never more requests run at once than the limit`(_ limit: Int, _ most: Int) async throws {
     let (bench, gate) = (Bench(), Gate())
     for id in 1...10 { bench.transport.answer("/v1/notes/\(id)", with: .json(Note(id, "").json).held(at: gate)) }
     async let results = bench.notes.fetchAll(resources(10), maximumConcurrency: limit)

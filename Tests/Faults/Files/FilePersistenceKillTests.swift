@@ -20,7 +20,7 @@
       }
     }
 
-    @Test func `others that write to the same directory meanwhile continue and lose nothing`() async throws {
+    @Test func `other processes that write to the directory of a killed one continue, and lose nothing`() async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed file persistence in company")
         let trial = CompanyTrial(.files, path: directory.path(percentEncoded: false), seed: seed)

@@ -99,7 +99,7 @@
       }
 
       @Test(arguments: [SQLitePersistence.Synchronization.normal, .full])
-      func `corrupts nothing, and takes nothing that was synchronised`(
+      func `a power cut corrupts nothing, and loses nothing that was synchronized`(
         _ synchronization: SQLitePersistence.Synchronization
       ) async throws {
         let seed = Chance.seed("Power cut (\(synchronization))")

@@ -20,7 +20,7 @@
       }
     }
 
-    @Test func `others that write to the same file meanwhile continue and lose nothing`() async throws {
+    @Test func `other processes that write to the file of a killed one continue, and lose nothing`() async throws {
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed SQLite persistence in company")
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)

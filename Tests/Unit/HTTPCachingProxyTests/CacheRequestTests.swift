@@ -20,7 +20,7 @@ import Testing
     #expect(answer?.isStored == false)
   }
 
-  @Test func `with a body that is too large to hold leaves nothing behind`() async throws {
+  @Test func `a response with a body that is too large to hold leaves nothing behind`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     let (_, large) = try await proxy.exchange(age: 61, answer: "Cache-Control: max-age=60; ETag: \"b\"", body: nil)
     #expect(large?.text == "200 network " && large?.isStored == false)
@@ -29,7 +29,7 @@ import Testing
     #expect(sent?.headerFields[.ifNoneMatch] == nil && sent != nil)
   }
 
-  @Test func `with a body that is too large to hold is answered in full, whatever the client has`() async throws {
+  @Test func `a body that is too large to hold is returned in full, whatever the client has`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
     let (_, answer) = try await proxy.exchange(
       "If-None-Match: \"b\"", age: 61, answer: "ETag: \"b\"", body: nil)

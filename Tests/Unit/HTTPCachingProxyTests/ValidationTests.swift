@@ -75,7 +75,8 @@ import Testing
   private let proxy = Proxy()
 
   @Test(arguments: ["", "Content-Length: 1"])
-  func `without validators does not make fresh what was declared stale`(length: String) async throws {
+  func `a response to a HEAD without validators does not make an invalidated record fresh`(length: String) async throws
+  {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "1")
     _ = try await proxy.exchange("PUT", age: 1, answer: "204")
     _ = try await proxy.exchange("HEAD", age: 2, answer: "Cache-Control: max-age=60; \(length)")
@@ -93,7 +94,9 @@ import Testing
   }
 
   @Test(arguments: ["ETag: \"a\"", "Last-Modified: -9"])
-  func `with the stored validator makes fresh what was declared stale`(validator: String) async throws {
+  func `a response to a HEAD with the stored validator makes an invalidated record fresh`(validator: String)
+    async throws
+  {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; \(validator)", body: "1")
     _ = try await proxy.exchange("PUT", age: 1, answer: "204")
     _ = try await proxy.exchange("HEAD", age: 2, answer: "Cache-Control: max-age=60; \(validator)")

@@ -54,7 +54,7 @@ import Testing
     try dispatcher.replay(log)
   }
 
-  @Test func `with a payload that is not Codable is refused before anything is written`() throws {
+  @Test func `a log with a payload that is not Codable is refused before anything is written`() throws {
     struct Opaque: Sendable {}
     dispatcher.dispatch(.noted, "first")
     dispatcher.dispatch(Event<[Opaque]>("opaque"), [Opaque()])
@@ -68,7 +68,7 @@ import Testing
     #expect(try Self.text(recorder.log).contains("Refused"))
   }
 
-  @Test func `with an event whose payload cannot be read is refused`() throws {
+  @Test func `a log with an event whose payload cannot be read is refused`() throws {
     try dispatcher.register(WriteOnly.self)
     dispatcher.dispatch(Event<Outgoing>("outgoing"), Outgoing())
     let text = try Self.text(recorder.log)
@@ -108,7 +108,7 @@ import Testing
     #expect(Self.path(error).hasPrefix(path), "\(error)")
   }
 
-  @Test func `with an event that no store handles is read without its payload, and does nothing`() throws {
+  @Test func `an event of a log that no store handles is read without its payload, and does nothing`() throws {
     let text = #"{"version":1,"stores":[],"actions":[{"event":"foreign","payload":{"a":1}},{"event":"cleared"}]}"#
     let log = try Self.log(text, dispatcher)
     #expect(log.actions.map(\.name) == ["foreign", "cleared"])

@@ -18,7 +18,7 @@ import Testing
     probe.observe(owner) { [trace] store, _ in trace.add("told of \(store.values.count)") }
   }
 
-  @Test func `handles the actions in order when the body returns, and tells observers once`() throws {
+  @Test func `a batch handles its actions in order after its body, and notifies observers once`() throws {
     try observed()
     dispatcher.batch {
       dispatcher.dispatch(.go, 1)
@@ -106,7 +106,7 @@ import Testing
     #expect(trace.lines == ["2", "told of 1"])
   }
 
-  @Test func `without actions does nothing, and a store changed in its body is told of at the end`() throws {
+  @Test func `a batch without actions notifies at its end of a store that its body changed`() throws {
     try observed()
     dispatcher.batch {}
     let probe = try dispatcher.store(Probe<A>.self)
@@ -125,7 +125,7 @@ import Testing
     #expect(trace.lines == ["1", "told of 1", "2", "told of 2"])
   }
 
-  @Test func `during a replay is dropped, as any dispatch is`() throws {
+  @Test func `a batch during a replay is dropped, as any dispatch is`() throws {
     let recorder = ActionRecorder()
     dispatcher.use(recorder)
     try observed { [dispatcher] _, action in

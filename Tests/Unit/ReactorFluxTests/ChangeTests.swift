@@ -39,7 +39,7 @@ import Testing
     #expect(errors[2] == nil)
   }
 
-  @Test func `outside of a dispatch are told at once, each`() throws {
+  @Test func `changes outside of a dispatch are notified at once, each`() throws {
     let store = try dispatcher.probe(A.self)
     var errors: [(any Error)?] = []
     store.observe(owner) { errors.append($1) }
@@ -105,7 +105,7 @@ import Testing
     #expect(store.values == [1, 2, 3])
   }
 
-  @Test func `without end are reported once, and end`() throws {
+  @Test func `changes without end are reported once, and end`() throws {
     let reports = Reports(of: dispatcher)
     let store = try dispatcher.probe(A.self)
     var told = 0
@@ -124,7 +124,7 @@ import Testing
     #expect(store.values == [1])
   }
 
-  @Test func `without end between two stores end too`() throws {
+  @Test func `changes without end between two stores end too`() throws {
     let reports = Reports(of: dispatcher)
     let first = try dispatcher.probe(A.self)
     let second = try dispatcher.probe(B.self)
@@ -134,7 +134,7 @@ import Testing
     #expect(reports.lines == [FluxError.changesWithoutEnd(store: name(Probe<A>.self)).description])
   }
 
-  @Test func `without end end also where the report changes the store`() throws {
+  @Test func `changes without end also end if the report changes the store`() throws {
     let store = try dispatcher.probe(A.self)
     var reports = 0
     dispatcher.onFailure = { _ in

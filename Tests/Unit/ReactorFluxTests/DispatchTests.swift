@@ -139,7 +139,7 @@ import Testing
     #expect(reports.lines == [])
   }
 
-  @Test func `also where the report dispatches`() throws {
+  @Test func `dispatching without end also ends if the report dispatches`() throws {
     let store = try dispatcher.probe(A.self) { _, _ in throw Refused() }
     var reports = 0
     dispatcher.onFailure = { [dispatcher] _ in
@@ -161,7 +161,7 @@ import Testing
     #expect(store.values.count == Dispatcher.maximumDepth + 1)
   }
 
-  @Test func `between two dispatchers ends as well`() throws {
+  @Test func `dispatching without end between two dispatchers ends as well`() throws {
     let other = Dispatcher()
     let reports = Reports(of: dispatcher)
     let there = try other.probe(B.self) { [dispatcher] _, _ in dispatcher.dispatch(.go, 0) }

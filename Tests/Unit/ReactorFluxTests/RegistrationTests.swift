@@ -168,7 +168,7 @@ import Testing
 @MainActor @Suite struct `Events of one name` {
   let dispatcher = Dispatcher()
 
-  @Test func `with two payloads across stores are refused, naming both, and nothing is registered`() throws {
+  @Test func `events of one name with two payloads across stores are refused, naming both`() throws {
     try dispatcher.register(Counter.self)
     expect(.conflictingPayloads(event: "go", known: "Swift.Int", other: "Swift.String")) {
       try dispatcher.register(Conflicting.self) {
@@ -184,13 +184,13 @@ import Testing
     #expect(try dispatcher.store(Free.self).values == [true])
   }
 
-  @Test func `with two payloads within one store are refused`() {
+  @Test func `events of one name with two payloads within one store are refused`() {
     expect(.conflictingPayloads(event: "both", known: "Swift.Int", other: "Swift.Optional<Swift.Int>")) {
       try dispatcher.register(Undecided.self)
     }
   }
 
-  @Test func `registered by make meanwhile are refused too`() throws {
+  @Test func `events of one name that make registers are refused too`() throws {
     expect(.conflictingPayloads(event: "go", known: "Swift.Int", other: "Swift.String")) {
       try dispatcher.register(Conflicting.self) {
         try? dispatcher.register(Counter.self)
@@ -211,7 +211,7 @@ import Testing
     #expect(try dispatcher.store(Counter.self).sum == 2)
   }
 
-  @Test func `and without one are refused where registered, reported where dispatched`() throws {
+  @Test func `an event without a name is refused when registered, and reported when dispatched`() throws {
     let reports = Reports(of: dispatcher)
     let error = FluxError.emptyName(payload: "Swift.Int")
     expect(error) { try dispatcher.register(Nameless.self) }
@@ -220,7 +220,7 @@ import Testing
     #expect(reports.lines == [error.description])
   }
 
-  @Test func `twice in one store both run, in order`() throws {
+  @Test func `two handlers of one event in one store both run, in order`() throws {
     try dispatcher.register(Double.self)
     dispatcher.dispatch(.go, 1)
     #expect(try dispatcher.store(Double.self).lines == ["first", "second"])

@@ -94,7 +94,7 @@ import Testing
     #expect(!fresh.isReplaying)
   }
 
-  @Test func `into a dispatcher that lacks a store does nothing`() throws {
+  @Test func `replaying a log that needs a missing store does nothing`() throws {
     let log = try Self.log { $0.dispatch(.noted, "one") }
     let fresh = Dispatcher()
     try fresh.register(Ledger.self)

@@ -56,7 +56,8 @@ import Testing
     #expect(try dispatcher.total == 0)
   }
 
-  @Test(arguments: [-1, 3, Int.max, Int.min]) func `out of the log is an error, and changes nothing`(position: Int)
+  @Test(arguments: [-1, 3, Int.max, Int.min])
+  func `travelling to a position out of the log is an error, and changes nothing`(position: Int)
     throws
   {
     add(1, 2)
@@ -65,7 +66,7 @@ import Testing
     #expect(try dispatcher.total == 3)
   }
 
-  @Test func `without snapshots, or before anything was recorded, is an error`() throws {
+  @Test func `travelling without snapshots, or before anything was recorded, is an error`() throws {
     expect(.noSuchPosition(0, count: 0)) { try recorder.travel(to: 0, in: dispatcher) }
     let plain = ActionRecorder()
     dispatcher.use(plain)

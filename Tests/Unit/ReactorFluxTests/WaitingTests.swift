@@ -127,7 +127,7 @@ import Testing
     #expect(trace.lines == ["A"])
   }
 
-  @Test func `outside of a handler is an error, in an observer and a middleware too`() throws {
+  @Test func `waiting outside of a handler is an error, in an observer and a middleware too`() throws {
     let store = try dispatcher.probe(A.self) { store, _ in store.emitChange() }
     _ = try dispatcher.probe(B.self)
     let owner = Owner()

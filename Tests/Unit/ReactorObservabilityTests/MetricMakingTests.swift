@@ -51,7 +51,7 @@
   }
 
   @Suite struct `A metric is made` {
-    @Test func `without a lock, and the first counts of two that are made at once`() {
+    @Test func `metrics are made without a lock, and the first of two made at once is used`() {
       let backend = CallingBack()
       let observability = Observability(metrics: backend)
       backend.whileMaking.withLock { $0 = { observability.fleetChanged(.following, nil) } }

@@ -167,7 +167,7 @@ struct ContinuingInBackgroundTests {
     #expect(time.names == [])
   }
 
-  @Test(arguments: [0, 1]) func `let go, it ends and gives its time back`(given: Int) async throws {
+  @Test(arguments: [0, 1]) func `a released iterator ends and gives its background time back`(given: Int) async throws {
     var iterator = Optional(sequence.makeAsyncIterator())
     for number in 0..<given {
       base.send(number)

@@ -39,7 +39,7 @@ struct ForegroundRefetchTests {
     withExtendedLifetime(second) {}
   }
 
-  @Test func `without the call nothing is fetched`() async throws {
+  @Test func `without refetchInForeground nothing is fetched`() async throws {
     let (bench, states) = try await opened()
     bench.clock.advance(by: .seconds(61))
     #expect(bench.transport.requestCount == 1)

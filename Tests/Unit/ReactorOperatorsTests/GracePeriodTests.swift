@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `without an end waits for the last activity`() async throws {
+  @Test func `a grace period of unlimited duration waits for the last activity`() async throws {
     try await waitWithoutEnd(on: clock)
     try await waitWithoutEnd(on: ContinuousClock())
     try await waitWithoutEnd(on: SuspendingClock())

@@ -14,7 +14,7 @@ struct PlaceholderTests {
     try await elements(states).placeholder(0).collect()
   }
 
-  @Test func `stands in for a value that is loading, and is marked`() async throws {
+  @Test func `a placeholder replaces a value that is loading, and is marked`() async throws {
     let shown = try await states([
       State(), State(fetchStatus: .fetching, revision: 1), State(fetchStatus: .paused, revision: 2), .loaded(7, 3),
     ])

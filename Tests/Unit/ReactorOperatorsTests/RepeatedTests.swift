@@ -133,7 +133,7 @@ struct RepeatedTests {
     #expect(try await iterator.next(isolation: nil) == 1)
   }
 
-  @Test func `triggers that heed no cancellation are left all the same`() async throws {
+  @Test func `triggers that ignore cancellation are released with the sequence`() async throws {
     final class Token: Sendable {
       let left = Latch()
       deinit { left.open() }

@@ -65,7 +65,7 @@
       }
     }
 
-    @Test func `without an entry are removed by a reading, unless their process still works on them`() async throws {
+    @Test func `forms without an entry are removed by a read, unless their process still writes them`() async throws {
       try await withFile { database, file in
         let storage = try SQLiteOutboxStorage(path: database.path())
         func read() async throws -> Int {

@@ -95,7 +95,7 @@ import Testing
       ("close", .close), ("reset", .reset()), ("reset in the body", .reset(after: Data("HTTP/1.1 200 OK\r\n".utf8))),
       ("raw", .raw("nonsense\r\n\r\n")),
     ] as [(String, MockServer.Response)])
-  func `breaks off as it is told to, and goes on with other requests`(
+  func `a mock server breaks off a scripted response, and answers other requests`(
     name: String, response: MockServer.Response
   ) async throws {
     try await MockServer.run {
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `links the pages of a list, over the wire`() async throws {
+  @Test func `a mock server links the pages of a list, over the wire`() async throws {
     let server = try MockServer()
     defer { server.stop() }
     server.answer(

@@ -123,7 +123,7 @@ import Testing
     task.cancel()
   }
 
-  @Test func `drives a repeated wait one period at a time`() async throws {
+  @Test func `a test clock drives a repeated wait one period at a time`() async throws {
     let (ticks, continuation) = AsyncStream.makeStream(of: Duration.self)
     let task = Task {
       while true {

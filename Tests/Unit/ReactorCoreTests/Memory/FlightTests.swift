@@ -16,7 +16,7 @@ import Testing
     #expect(probe.waiters.isEmpty)
   }
 
-  @Test mutating func `requests at once for a waiter of networkOnly, and loads too when one of cacheFirst joins`() {
+  @Test mutating func `a flight requests at once for networkOnly, and also loads when cacheFirst joins`() {
     #expect(probe.join(1, .networkOnly) == ["request"])
     #expect(probe.join(2, .cacheFirst) == ["load"])
     #expect(probe.loaded(.fresh) == ["use 2"])

@@ -6,7 +6,9 @@ import Testing
 
 /// Random events, as the shell may send them, with the invariants checked at each step.
 @Suite struct `A flight to which anything happens` {
-  @Test(arguments: 1...4) func `resolves each waiter once and never asks twice at a time`(seed: UInt64) {
+  @Test(arguments: 1...4) func `in random orders, a flight resolves each waiter once, with one request at a time`(
+    seed: UInt64
+  ) {
     walk(seed) { FlightWalk(random: $0) }
   }
 

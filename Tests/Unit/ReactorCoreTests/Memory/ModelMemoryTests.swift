@@ -236,7 +236,7 @@ extension [RecordKey] {
     #expect(memory.trim().names == ["7"])
   }
 
-  @Test(arguments: 1...5) func `accounts for what it holds, whatever happens`(seed: UInt64) {
+  @Test(arguments: 1...5) func `in random orders, the memory accounts for the models that it holds`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var memory = ModelMemory<Held>(
       limit: ReactorConfiguration.MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5), hits: ReadIndex())

@@ -177,7 +177,7 @@ import Testing
     #expect(use(59, isRefused: true, hasFailed: true) == .sign)
   }
 
-  @Test func `without dates, has requests wait for any refresh that is under way`() {
+  @Test func `without an expiry, requests wait for any refresh under way`() {
     let term = CredentialTerm()
     #expect(term.use(at: now, isRefreshing: false, isRefused: false, hasFailed: false) == .sign)
     #expect(term.use(at: now, isRefreshing: true, isRefused: false, hasFailed: false) == .awaitRefresh)

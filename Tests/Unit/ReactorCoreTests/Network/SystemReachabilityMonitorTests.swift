@@ -60,7 +60,7 @@ import Testing
     #expect(monitor.openStreams == 0)
   }
 
-  @Test func `lives as long as a stream, when its owner has gone before`() async {
+  @Test func `a monitor of reachability lives as long as its last stream`() async {
     var monitor: SystemReachabilityMonitor? = SystemReachabilityMonitor(source: system.source)
     var iterator = monitor?.changes.makeAsyncIterator()
     monitor = nil

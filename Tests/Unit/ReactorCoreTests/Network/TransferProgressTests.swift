@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `without a stage, the numbers say it`() {
+  @Test func `without a stage, the progress derives it from its numbers`() {
     #expect(TransferProgress().stage == .connecting)
     #expect(TransferProgress(sent: 1, toSend: 2).stage == .sending)
     #expect(TransferProgress(expected: 1).stage == .receiving)

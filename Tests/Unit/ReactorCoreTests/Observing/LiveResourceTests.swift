@@ -140,7 +140,7 @@ struct LiveResourceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `Observations follow it with no adapter`() async throws {
+  @Test func `Observations follows a live resource without an adapter`() async throws {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))

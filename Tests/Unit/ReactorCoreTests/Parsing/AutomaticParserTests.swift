@@ -94,7 +94,9 @@ import Testing
       ("text/plain; charset=utf-16be", [0x00, 0x61], "a"), (nil, [0xEF, 0xBB, 0xBF, 0x61], "a"), (nil, [], ""),
       (nil, [0xE9], nil), ("text/plain; charset=klingon", [0x61], nil), ("text/plain; charset", [0x61], "a"),
     ] as [(String?, [UInt8], String?)])
-  func `gives text in the charset of its content type`(_ type: String?, _ bytes: [UInt8], _ text: String?) throws {
+  func `the parser of text decodes the charset of the content type`(_ type: String?, _ bytes: [UInt8], _ text: String?)
+    throws
+  {
     #expect((try? Parser<String>.automatic().parse(Data(bytes), contentType: type).model) == text)
     if let text { #expect(try parse(text).model == text) }
   }

@@ -43,7 +43,7 @@ import Testing
     #expect(some == (expected == "[]" && text != "[]" ? nil : expected))
   }
 
-  @Test func `fails where parsing is strict, or the value itself lacks a member`() throws {
+  @Test func `JSON as bytes fails if parsing is strict, or if the value itself lacks a member`() throws {
     let strict = try #require(throws: ParserError.self) {
       try Parser.jsonBytes(keyPath: "data", requiring: ["title"], mode: .strict).parse(Self.text)
     }

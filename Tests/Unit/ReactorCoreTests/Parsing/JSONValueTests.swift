@@ -24,7 +24,7 @@ import Testing
     #expect(try JSONValue(parsing: value.data()) == value)
   }
 
-  @Test func `with a fraction is the nearest number, and is read again as the integer that this is`() throws {
+  @Test func `a number with a fraction is the nearest Double, and is written as that integer`() throws {
     let value = try JSONValue(parsing: "9007199254740993.5".data)
     #expect(value == .number(9_007_199_254_740_994))
     #expect(try JSONValue(parsing: value.data()) == .integer(9_007_199_254_740_994))

@@ -27,7 +27,7 @@ import Testing
     #expect(error.position?.line == 2)
   }
 
-  @Test func `alone fail with path and place`() throws {
+  @Test func `a single malformed Mappable model fails with path and position`() throws {
     let error = try #require(throws: ParserError.self) {
       try Parser<MappedStory>.mappable(keyPath: "data.1").parse(Self.text)
     }
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `without JSON have no bytes, nor has an array with one of them`() throws {
+  @Test func `a Mappable model without JSON has no bytes, nor has an array that contains one`() throws {
     struct Mute: Mappable { static func mapToModel(_ json: JSONValue) -> Mute { Mute() } }
     #expect(try Parser<Mute>.mappable().encode(Mute()) == nil)
     #expect(try Parser<[Mute]>.mappable().encode([Mute()]) == nil)

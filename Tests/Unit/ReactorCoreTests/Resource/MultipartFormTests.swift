@@ -18,7 +18,7 @@ import Testing
     try #require(throws: MultipartForm.FileError.self) { try text(form, system) }
   }
 
-  @Test func `has the bytes of RFC 7578`() async throws {
+  @Test func `a multipart form has the bytes of RFC 7578`() async throws {
     try await withTemporaryDirectory { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       let file = directory.appending(path: "sunset.jpg")
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `without parts has only its end`() throws {
+  @Test func `a multipart form without parts has only its end`() throws {
     #expect(try text([]) == "--B--\r\n")
   }
 
@@ -46,7 +46,7 @@ import Testing
     ("a\"b", "a%22b"), ("a\r\nX-Evil: 1", "a%0D%0AX-Evil: 1"), ("a\nb\rc\u{0}d\u{7F}", "a%0Ab%0Dc%00d%7F"),
     ("Grüße 夕焼け 🌇", "Grüße 夕焼け 🌇"), ("50 %", "50 %"), ("a\\b;c='d'", "a\\b;c='d'"), ("", ""),
   ])
-  func `quotes names and file names as browsers do`(name: String, quoted: String) throws {
+  func `a multipart form quotes names and file names as browsers do`(name: String, quoted: String) throws {
     let form: MultipartForm = [.data(name, Data(), fileName: name)]
     #expect(try text(form).contains("form-data; name=\"\(quoted)\"; filename=\"\(quoted)\"\r\n"))
     let part = try #require(
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: ["", "a\r\nX-Evil: 1", "text/plain\n"])
-  func `refuses a content type that is no field value`(type: String) {
+  func `a multipart form refuses a content type that is no field value`(type: String) {
     #expect {
       try text([.data("a", Data(), contentType: type)])
     } throws: { error in
@@ -64,13 +64,13 @@ import Testing
     }
   }
 
-  @Test func `draws a boundary that no header field needs to quote`() {
+  @Test func `the boundary of a multipart form needs no quotes in a header field`() {
     let boundaries = (0..<100).map { _ in MultipartForm().makeBoundary() }
     #expect(Set(boundaries).count == 100)
     #expect(boundaries.allSatisfy { $0.count <= 70 && $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" } })
   }
 
-  @Test func `names the part and the file that is missing or no file`() async throws {
+  @Test func `a multipart form names the part whose file is missing or no file`() async throws {
     let missing = try fileError([.file("photo", at: URL(filePath: "/nowhere/sunset.jpg"))])
     #expect(missing.reason == .missing && missing.part == "photo" && missing.file.path() == "/nowhere/sunset.jpg")
     #expect(
@@ -82,7 +82,7 @@ import Testing
     #expect(remote.reason == .unreadable("its URL is not a file URL"))
   }
 
-  @Test func `does not wait for the writer of a pipe`() async throws {
+  @Test func `a multipart form does not wait for the writer of a pipe`() async throws {
     try await withTemporaryDirectory { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       let pipe = directory.appending(path: "pipe")
@@ -92,7 +92,8 @@ import Testing
   }
 
   @Test(arguments: [("shorter", 1), ("longer", 600_000)])
-  func `refuses a file whose length changes while it is copied`(change: String, size: Int) async throws {
+  func `a multipart form refuses a file whose length changes while it is copied`(change: String, size: Int) async throws
+  {
     try await withTemporaryDirectory { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       let file = directory.appending(path: "growing")
@@ -109,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `tells a file that cannot be read from a copy that cannot be written`() async throws {
+  @Test func `a multipart form distinguishes an unreadable file from a copy that cannot be written`() async throws {
     try await withTemporaryDirectory { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       let (file, copy) = (directory.appending(path: "a"), directory.appending(path: "copy"))
@@ -126,14 +127,14 @@ import Testing
     }
   }
 
-  @Test func `shows no content when it is printed`() {
+  @Test func `a printed multipart form shows no content`() {
     let form: MultipartForm = [.field("password", "s3cret"), .data("a", Data("s3cret".utf8))]
     var text = "\(form) \(String(reflecting: form)) "
     dump(form, to: &text)
     #expect(!text.contains("s3cret") && text.contains("password"))
   }
 
-  @Test func `and a body replace each other`() {
+  @Test func `a resource's form and body replace each other`() {
     var resource = Resource("photos", form: [.field("a", "b")])
     #expect(resource.method == .post && resource.form == [.field("a", "b")] && resource.body == nil)
     resource.body = Data("c".utf8)

@@ -162,7 +162,7 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `only one of them retries or discards what was refused`() async throws {
+  @Test func `of two processes, only one retries or discards a refused entry`() async throws {
     let (one, other) = try await pair { writer in
       writer.transport.answer("/v1/a", with: refused)
       try await writer.layer.submit(Add(name: "a"))

@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: [nil, HTTPResponse.Status.notFound, .ok])
-  func `without a model is nothing, whatever came`(_ status: HTTPResponse.Status?) throws {
+  func `an answer type of Void ignores the response, whatever it is`(_ status: HTTPResponse.Status?) throws {
     let (answer, _) = settle(
       Plain(title: ""), status.map { response($0, "<html>") } ?? .failure(.network(CocoaError(.fileNoSuchFile))))
     #expect(try answer.get() is Void)

@@ -11,7 +11,7 @@ import Testing
     try await OutboxStorageConformance { MemoryOutboxStorage() }.run()
   }
 
-  @Test func `files keep the contract`() async throws {
+  @Test func `FileOutboxStorage keeps the contract`() async throws {
     try await withTemporaryDirectory { directory in
       try await OutboxStorageConformance(opening: {
         let outbox = directory.appending(path: UUID().uuidString)

@@ -143,7 +143,7 @@ import Testing
     #expect(error.map { "\($0)".contains("api.json") } == true)
   }
 
-  @Test func `with any byte changed is read, or is an error`() throws {
+  @Test func `a cassette with any byte changed is read, or is an error`() throws {
     try Self.cassette.write(to: file.url)
     let bytes = Array(try Data(contentsOf: file.url))
     for index in bytes.indices {
