@@ -61,7 +61,7 @@
       #expect(result.leftOver == [])
     }
 
-    @Test func `the demo stays until it is interrupted, where told to`() async throws {
+    @Test func `the demo can run until it is interrupted`() async throws {
       let result = try await run(
         """
         mkfifo pipe; "$1" --stay > pipe 2> err & demo=$!

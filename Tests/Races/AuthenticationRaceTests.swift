@@ -71,7 +71,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `a refresh that fails fails all who wait, with its error, and nothing is sent again`() async throws {
+  @Test func `a failed refresh fails all its waiters with its error, and nothing is sent again`() async throws {
     let gates = [refuse("/a"), refuse("/b")]
     var tasks = [send("/a"), send("/b")]
     for gate in gates { open(gate) }
@@ -159,7 +159,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `the refresh goes on when the last who waits has left, and its token is used`() async throws {
+  @Test func `the refresh continues when its last waiter leaves, and its token is used`() async throws {
     let gates = [refuse("/a"), refuse("/b")]
     let tasks = [send("/a"), send("/b")]
     for gate in gates { open(gate) }
@@ -187,7 +187,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  @Test func `a refresh that nobody waits for any more ends with a sign-out`() async throws {
+  @Test func `a sign-out cancels a refresh without waiters`() async throws {
     let gate = refuse("/a")
     let task = send("/a")
     open(gate)

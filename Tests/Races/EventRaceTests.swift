@@ -35,7 +35,7 @@ struct EventRaceTests {
     return told.value
   }
 
-  @Test func `a hit and the removal after it are told in that order`() async throws {
+  @Test func `the events of a hit and of a later removal are in that order`() async throws {
     try await save()
     let reactor = reactor
     let events = try await events {
@@ -45,7 +45,7 @@ struct EventRaceTests {
     #expect(events == [.invalidated, .memoryHit, .removed])
   }
 
-  @Test func `nothing is hit after a removal that was not told yet`() async throws {
+  @Test func `no hit follows a removal whose event is still queued`() async throws {
     try await save()
     let reactor = reactor
     let events = try await events {

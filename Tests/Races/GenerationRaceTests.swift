@@ -110,7 +110,7 @@ struct GenerationRaceTests {
     #expect(try await bench.notes.fetch("note").text == "two")
   }
 
-  @Test func `a removal cancels who waits, waits for the running save, and leaves nothing`() async throws {
+  @Test func `a removal cancels its waiters, waits for the running save, and leaves nothing`() async throws {
     let faulty = FaultyPersistence(MemoryPersistence())
     let bench = Bench(persistence: faulty)
     bench.transport.answer("/v1/note", with: .json(Note(1, "doomed").json))

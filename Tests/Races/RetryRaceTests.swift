@@ -127,7 +127,7 @@ struct RetryRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a stale copy stands in only when every attempt has failed`() async throws {
+  @Test func `a stale fallback is used only after every attempt has failed`() async throws {
     let bench = bench { $0.staleIfError = .seconds(3_600) }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), busy)
     _ = try await bench.notes.fetch("note")

@@ -161,7 +161,7 @@ struct StepRaceTests {
     #expect(try await bench.restarted().notes.fetch("b", policy: .cacheOnly).text == "newer")
   }
 
-  @Test func `a step waits for who is saving the resource that it writes`() async throws {
+  @Test func `a step waits for the task that saves the resource that it writes`() async throws {
     let notes = bench.notes
     let hold = faulty.hold(.save)
     let older = Task { try await notes.save(Note(1, "older"), for: "b") }

@@ -29,7 +29,7 @@ struct CachingSemanticsTests {
     #expect(bench.transport.requestCount == 2)
   }
 
-  @Test func `an error that somebody else has stored is no model`() async throws {
+  @Test func `an error that another program has stored is no model`() async throws {
     let bench = Bench()
     let key = Self.key("note")
     let now = bench.clock.wallClock()

@@ -113,7 +113,7 @@ struct DraftMeetingTests {
     #expect(try await desk.notes.fetch(desk.list) == ["new"])
   }
 
-  @Test func `remove shows nothing, drafts included, until somebody brings it back`() async throws {
+  @Test func `after a remove, nothing is shown, drafts included, until a fetch or a save`() async throws {
     let desk = try await NotesDesk()
     let (task, gate) = try await desk.begin("b", .accepted, count: 2)
     try await desk.notes.remove(desk.list)

@@ -150,7 +150,7 @@ struct FlowTests {
     #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
   }
 
-  @Test func `a typed store tells after a restart what the network gave from what was written here`() async throws {
+  @Test func `after a restart, a typed store distinguishes a fetched value from a local one`() async throws {
     let persistence = MemoryPersistence()
     func reactor() -> Reactor<Note> { Reactor(flow: .persisted(in: persistence) { Note(1, $0.path) }) }
     func origin(_ resource: Resource) async -> Origin? {

@@ -57,7 +57,7 @@ struct ObservedEventsTests {
     #expect(await reader.value == [.invalidated])
   }
 
-  @Test func `a slow reader is told of lost events after the earlier ones`() async throws {
+  @Test func `a slow reader gets the number of lost events after the earlier ones`() async throws {
     let bench = Bench()
     try await bench.notes.save(Note(1, "one"), for: "note")
     var events = bench.layer.events.makeAsyncIterator()
@@ -100,7 +100,7 @@ struct ObservedEventsTests {
   }
 
   @Test(arguments: ["save", "remove", "invalidate", "removeAll"])
-  func `each request that is ended is told of, so that a gauge comes back to zero`(change: String) async throws {
+  func `each ended request has an event, so a gauge returns to zero`(change: String) async throws {
     // Only its cancellation ends the first request: an answer that comes before it would be told of
     // too.
     let (gate, open, requests) = (Gate(), Gate(isOpen: true), Shared(0))

@@ -40,7 +40,7 @@ struct OutageTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `one request at a time looks whether the server is back, in the background and without retries`()
+  @Test func `one request at a time checks whether the server is back, in the background and without retries`()
     async throws
   {
     let bench = try await bench()
@@ -62,7 +62,7 @@ struct OutageTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `streams that were refused meanwhile ask by themselves once the server is back`() async throws {
+  @Test func `streams that were refused in an outage fetch by themselves once the server is back`() async throws {
     let bench = try await bench()
     let notes = bench.notes
     let seen = Shared<[String]>([])

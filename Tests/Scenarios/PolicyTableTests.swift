@@ -75,7 +75,7 @@ struct PolicyTableTests {
   }
 
   @Test(arguments: Place.allCases)
-  func `a stale copy stands in for an error while its age is below lifetime plus staleIfError`(place: Place)
+  func `a stale copy replaces an error while its age is below lifetime plus staleIfError`(place: Place)
     async throws
   {
     for (age, stands) in [(60, true), (89, true), (90, false)] {
@@ -93,7 +93,7 @@ struct PolicyTableTests {
     }
   }
 
-  @Test func `staleIfError does not stand in for a refusal, a parser's error or a cancellation`() async throws {
+  @Test func `staleIfError replaces no refusal, no parser's error and no cancellation`() async throws {
     for answer in [ScriptedTransport.Answer.response(.notFound), .json("no JSON"), .failure(CancellationError())] {
       let bench = Bench {
         $0.freshFor = .zero

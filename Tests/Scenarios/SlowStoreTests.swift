@@ -86,7 +86,7 @@ struct SlowStoreTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a save that fails after the budget is told by an event`() async throws {
+  @Test func `a save that fails after the budget is an event`() async throws {
     let disk = FaultyPersistence()
     let bench = bench(disk)
     let gate = disk.hold(.save)

@@ -30,7 +30,7 @@ struct SpellingTests {
     #expect(bench.notes.cached(Resource(Self.decomposed))?.id == 2)
   }
 
-  @Test func `the order of header fields of different names tells no resources apart`() {
+  @Test func `resources are equal whatever the order of header fields with different names`() {
     #expect(
       Resource("a", headers: [.accept: "x", .userAgent: "y"])
         == Resource("a", headers: [.userAgent: "y", .accept: "x"]))

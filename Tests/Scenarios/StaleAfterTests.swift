@@ -67,7 +67,7 @@ struct StaleAfterTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a caller waits for as long as the request takes where nothing may stand in`() async throws {
+  @Test func `a caller without a stale fallback waits for as long as the request takes`() async throws {
     for stored in [false, true] {
       let gate = Gate()
       let bench = try await bench(gate, stored: stored) { $0.staleIfError = .zero }

@@ -55,7 +55,7 @@
       }
     }
 
-    @Test func `verify tells what became of the database since it was opened, and leaves it`() async throws {
+    @Test func `verify reports damage since the database was opened, and changes nothing`() async throws {
       try await withTemporaryDirectory { directory in
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
         let damaged = try SQLitePersistence(path: path)

@@ -216,7 +216,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     #expect(try again.container.decode(Int.self, forKey: .id) == 8)
   }
 
-  @Test func `the session of a kept container ends with a call after it is gone`() throws {
+  @Test func `the session of a retained container ends with a call after its release`() throws {
     let sessions = SessionPool(capacity: 4)
     let (decoder, probe) = try probed(sessions)
     for count in [1, 4, 8, 9, 30] {

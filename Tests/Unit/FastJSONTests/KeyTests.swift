@@ -181,7 +181,7 @@ private func object(_ names: some Sequence<String>) -> String {
     #expect(try decode([String: Int].self, object(names)) == expected)
   }
 
-  @Test(arguments: [20, 32, 33, 500]) func `names that differ only in the middle are told apart`(count: Int) throws {
+  @Test(arguments: [20, 32, 33, 500]) func `names that differ only in the middle are distinguished`(count: Int) throws {
     // The hash of names looks at their first and last eight bytes.
     let names = (0..<count).map { "firsteight\(1_000 + $0)lasteight" }
     let members = try decode(Members.self, object(names))
@@ -201,7 +201,7 @@ private func object(_ names: some Sequence<String>) -> String {
     #expect(try decode(Keys.self, "{}").names.isEmpty)
   }
 
-  @Test func `contains and decodeNil tell null from absence`() throws {
+  @Test func `contains and decodeNil distinguish null from absence`() throws {
     struct Asked: Decodable {
       init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: AnyKey.self)

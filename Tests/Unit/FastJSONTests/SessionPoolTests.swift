@@ -142,7 +142,7 @@ private struct Busy: Decodable {
     #expect(first == second)
   }
 
-  @Test func `a box that somebody has is not given out again, though its row is full`() throws {
+  @Test func `a box in use is not reused, even if its row is full`() throws {
     let session = Session()
     let text = Array(#"[{"id":0},{"id":1},{"id":2},{"id":3},{"id":4},{"id":5},{"id":6},{"id":7},{"id":8}]"#.utf8)
     try text.withUnsafeBytes { try session.begin($0, .standard) }

@@ -247,7 +247,7 @@ import Testing
     #expect(try await proxy.exchange(age: 1).sent != nil)
   }
 
-  @Test func `an exchange through the cache keeps cookies only where it is told to`() async throws {
+  @Test func `an exchange through the cache keeps cookies only with keepsCookies`() async throws {
     let fields = "Cache-Control: max-age=60; Set-Cookie: a=b; Set-Cookie: c=d"
     _ = try await proxy.exchange(answer: fields)
     #expect(try await proxy.exchange(age: 1).answer?.response.headerFields.contains(.setCookie) == false)

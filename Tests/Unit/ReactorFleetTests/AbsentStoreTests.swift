@@ -40,7 +40,7 @@ struct AbsentStoreTests {
     await other.stop()
   }
 
-  @Test func `a change that the store did not take is told with the next beat, though nothing else was lost`()
+  @Test func `a change that the store did not take is announced with the next beat`()
     async throws
   {
     let (one, other) = await pair()
@@ -60,7 +60,7 @@ struct AbsentStoreTests {
     await other.stop()
   }
 
-  @Test func `without the store each asks by itself, and tells the others later what it has changed`() async throws {
+  @Test func `without the store, each server contacts the origin, and announces its changes later`() async throws {
     let (one, other) = await pair()
     try await one.ask("old")
     await other.until { await $0.stored() == "old" }

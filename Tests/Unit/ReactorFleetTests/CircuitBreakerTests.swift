@@ -45,7 +45,7 @@ struct CircuitBreakerTests {
     #expect(other.isClosed)
   }
 
-  @Test func `one call looks whether the store is back, and each vain one waits twice as long`() {
+  @Test func `one call checks whether the store is back, with exponential backoff`() {
     let breaker = Breaker()
     for _ in 0..<5 { breaker.failed(at: .zero, jitter: 0) }
     var now = Duration.zero

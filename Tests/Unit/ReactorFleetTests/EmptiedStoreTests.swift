@@ -45,7 +45,7 @@ struct EmptiedStoreTests {
     await other.stop()
   }
 
-  @Test func `a change that went to an emptied store under an old name is told again`() async throws {
+  @Test func `a change that went to an emptied store under an old name is announced again`() async throws {
     let (one, other) = await pair()
     try await one.ask("oldest")
     let old = id(one)

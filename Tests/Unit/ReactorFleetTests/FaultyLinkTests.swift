@@ -43,7 +43,7 @@ struct FaultyLinkTests {
     await one.stop()
   }
 
-  @Test func `following that is refused is told with its reason, and tried again`() async throws {
+  @Test func `a refused subscription is reported with its reason, and tried again`() async throws {
     let reports = Shared<[FleetError?]>([])
     let one = await FleetServer(store, clock) { $0.statusChanged = { _, error in reports.change { $0.append(error) } } }
     one.store.feedRefusal.change { $0 = .misconfigured("NOPERM") }

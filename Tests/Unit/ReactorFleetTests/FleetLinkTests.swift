@@ -57,7 +57,7 @@ struct FleetLinkTests {
     #expect(link.status == .blind)
   }
 
-  @Test func `a beat that comes back and was refused proves nothing, and its reason is told`() {
+  @Test func `a refused beat that comes back proves nothing, and its reason is reported`() {
     var link = following
     for second in 1...10 {
       let nonce = UInt64(second)

@@ -114,7 +114,7 @@ struct FleetTests {
     await other.stop()
   }
 
-  @Test func `a response that cannot be stored lets the others ask, who do not wait for each other`() async throws {
+  @Test func `after a response that cannot be stored, the other servers do not wait for each other`() async throws {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()

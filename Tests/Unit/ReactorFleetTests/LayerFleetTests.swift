@@ -288,7 +288,7 @@ struct LayerFleetTests {
     await again.stop()
   }
 
-  @Test func `a failure is told to the others for a second, who do not ask meanwhile`() async throws {
+  @Test func `a failure is shared for a second, in which the other servers send no request`() async throws {
     try await withPair { one, other, _ in
       origin.change { $0.isDown = true }
       origin.gate.close()

@@ -62,7 +62,7 @@ import Testing
     #expect(await changes?.next() == nil)
   }
 
-  @Test func `the sequence of changes ends its observation when it is let go`() {
+  @Test func `the sequence of changes ends its observation when it is released`() {
     let store = Probe<A>()
     do {
       let changes = store.changes

@@ -63,7 +63,7 @@ import Testing
     #expect(reports.lines == [conflict.description])
   }
 
-  @Test func `middlewares may add actions, whose changes are told together`() throws {
+  @Test func `middlewares may add actions, whose changes are notified together`() throws {
     let store = try dispatcher.probe(A.self) { store, _ in store.emitChange() }
     let owner = Owner()
     store.observe(owner) { [trace] store, _ in trace.add("\(store.values)") }

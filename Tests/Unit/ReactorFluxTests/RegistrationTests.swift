@@ -80,7 +80,7 @@ import Testing
     #expect(store == nil)
   }
 
-  @Test func `a store that outlives its dispatcher still tells its changes`() throws {
+  @Test func `a store that outlives its dispatcher still notifies its observers`() throws {
     var dispatcher: Dispatcher? = Dispatcher()
     let store = try #require(try dispatcher?.probe(A.self))
     let owner = Owner()

@@ -36,7 +36,7 @@ struct ExpiredCursorTests {
     #expect(shelf.paths.count == 8)
   }
 
-  @Test func `a page that is gone though a link leads to it is dropped, and loading it tells why`() async throws {
+  @Test func `a linked page that is gone is dropped, and loading it throws the reason`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 2)

@@ -21,7 +21,7 @@ private final class Sheet: Decodable, Sendable {
 
 @Suite("Pages that a list lets go", .timeLimit(.minutes(5)))
 struct ReleasedPageTests {
-  @Test func `pages that a list lets go may call the list as they end`() async throws {
+  @Test func `pages that a list releases may call the list as they end`() async throws {
     // Only the list holds what may not be stored.
     let shelf = Shelf(stride(from: 8, to: 0, by: -1), cacheControl: "no-store")
     let sheets: Reactor<Sheet> = shelf.bench.layer.reactor()

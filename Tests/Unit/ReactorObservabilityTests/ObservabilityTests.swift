@@ -218,7 +218,7 @@
       #expect(with.fields[name] != nil && without.fields[name] == nil)
     }
 
-    @Test func `a stale value that stands in is said, and the failure is the flight's`() async throws {
+    @Test func `a stale fallback is reported, and its failure belongs to the flight`() async throws {
       let watched = Watched()
       _ = try await watched.notes.fetch("note")
       watched.bench.clock.advance(by: .seconds(60))

@@ -9,7 +9,7 @@ import Testing
 
   private func begin() -> BackgroundActivity { BackgroundActivity { [ends] in ends.change { $0 += 1 } } }
 
-  @Test func `a background activity ends when it is told to, once`() {
+  @Test func `a background activity ends once, when end is called`() {
     let activity = begin()
     #expect(ends.value == 0)
     activity.end()
@@ -17,14 +17,14 @@ import Testing
     #expect(ends.value == 1)
   }
 
-  @Test func `a background activity ends when it is let go, once`() {
+  @Test func `a background activity ends once, when it is released`() {
     _ = begin()
     #expect(ends.value == 1)
     begin().end()
     #expect(ends.value == 2)
   }
 
-  @Test func `a background activity may be told to end by its own end`() {
+  @Test func `the closure of a background activity may end it again`() {
     let held = Shared<BackgroundActivity?>(nil)
     let activity = BackgroundActivity { [ends] in
       ends.change { $0 += 1 }

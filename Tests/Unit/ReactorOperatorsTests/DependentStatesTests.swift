@@ -206,7 +206,7 @@ struct DependentStatesEndTests {
     try await outer.over().wait()
   }
 
-  @Test func `nothing is kept once the iterator is gone`() async throws {
+  @Test func `nothing is retained once the iterator is released`() async throws {
     let (outer, inner) = (ScriptedStates<Int>(), ScriptedStates<Token>())
     let (value, closure) = (Latch(), Latch())
     var states: Optional = {
@@ -222,7 +222,7 @@ struct DependentStatesEndTests {
     for latch in [outer.over(), inner.over(), value, closure] { try await latch.wait() }
   }
 
-  @Test func `the reactor is let go of with the iterator`() async throws {
+  @Test func `the reactor is released with the iterator`() async throws {
     let released = Latch()
     do {
       let token = Token { released.open() }

@@ -159,7 +159,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `a grace period may be used by what it tells of the expiry`() async throws {
+  @Test func `an expiring activity may use the grace period`() async throws {
     let held = Shared<BackgroundActivity?>(nil)
     let activity = grace.begin("a") { [grace, expired] in
       held.change { $0.take() }?.end()

@@ -109,7 +109,7 @@ struct MappedValuesTests {
     await #expect(throws: Broken.self) { try await states.collect() }
   }
 
-  @Test func `load states that are repeated tell their values apart`() async throws {
+  @Test func `repeated load states distinguish their values`() async throws {
     let triggers = ScriptedSequence<Void>()
     let states = Runs().first().loadStates().repeated(on: triggers, clock: TestClock())
     let reader = Reader(states.mapValues { $0 }.mapValues { $0 })

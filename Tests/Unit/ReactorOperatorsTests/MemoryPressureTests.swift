@@ -26,7 +26,7 @@ struct MemoryPressureTests {
     #expect(bench.transport.requestCount == 0)
   }
 
-  @Test func `a model that somebody waits for stays`() async throws {
+  @Test func `a model that a caller waits for stays in memory`() async throws {
     let (bench, gate) = (Bench(), Gate())
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
     _ = try await bench.notes.fetch("note")

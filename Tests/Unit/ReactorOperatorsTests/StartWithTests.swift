@@ -12,7 +12,7 @@ struct StartWithTests {
     #expect(try await elements(numbers).startWithNil().collect() == [nil] + numbers.map(Optional.some))
   }
 
-  @Test func `the first nil is told from a nil of the sequence`() async throws {
+  @Test func `the first nil is distinguished from a nil of the sequence`() async throws {
     let optionals: [Int?] = [nil, 1]
     #expect(try await elements(optionals).startWithNil().collect() == [.none, .some(nil), .some(1)])
     #expect(try await elements(optionals).startWith(nil).collect() == [nil, nil, 1])

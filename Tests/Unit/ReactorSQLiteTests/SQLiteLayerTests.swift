@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func `a damaged database is told by verify of its path, and stays where it is`() async throws {
+    @Test func `verify of a path reports a damaged database, and leaves it in place`() async throws {
       try await withTemporaryDirectory { directory in
         let file = directory.appending(path: "notes.sqlite")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -135,7 +135,7 @@
       }
     }
 
-    @Test func `a list and a removal continue too, and verify tells it`() async throws {
+    @Test func `a list and a removal continue after damage, and verify reports it`() async throws {
       try await withDatabase { path in
         try await fill(path)
         let persistence = try open(path)

@@ -19,7 +19,7 @@ import Testing
     #expect(persistence.calls(.load) == 3 && persistence.calls(.save) == 1 && persistence.calls(.remove) == 0)
   }
 
-  @Test func `every operation can be made to fail until it is told to stop`() async throws {
+  @Test func `every operation can be made to fail until failAlways is reset`() async throws {
     for operation in FaultyPersistence.Operation.allCases {
       persistence.failAlways(operation, with: Fault(number: 0))
       for _ in 0..<2 { await #expect(throws: Fault(number: 0)) { try await call(operation) } }

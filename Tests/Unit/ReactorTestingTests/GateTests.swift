@@ -14,7 +14,7 @@ import Testing
     #expect(gate.arrivalCount == 1)
   }
 
-  @Test func `a gate lets those pass who come after it was opened, until it is closed`() async throws {
+  @Test func `tasks pass a gate after it was opened, until it is closed`() async throws {
     gate.open()
     try await gate.wait()
     gate.close()

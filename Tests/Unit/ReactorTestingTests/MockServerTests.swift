@@ -162,7 +162,7 @@ import Testing
     #expect(!gate.isOpen)
   }
 
-  @Test func `a mock server is gone once it is stopped, and its port can be taken again`() async throws {
+  @Test func `a stopped mock server frees its port`() async throws {
     let server = try MockServer { _ in .text("first") }
     #expect(try await send(to: server).text == "first")
     let error = #expect(throws: POSIXError.self) { try MockServer(port: server.port) }

@@ -115,7 +115,7 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `a test clock says who still sleeps`() async throws {
+  @Test func `a test clock reports the tasks that still sleep`() async throws {
     let task = Task { try await clock.sleep(for: .seconds(7)) }
     try await clock.waitForSleepers()
     let error = #expect(throws: TestClock.StillSleeping.self) { try clock.checkNobodySleeps() }

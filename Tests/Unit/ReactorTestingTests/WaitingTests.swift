@@ -108,7 +108,7 @@ struct WaitingTests {
     }
   }
 
-  @Test func `a sequence that never yields and heeds no cancellation has a wait that ends in time`() async throws {
+  @Test func `the wait for a sequence that ignores cancellation ends in time`() async throws {
     let deaf = Deaf(end: Gate())
     let late = await issue { await deaf.wait(timeLimit: .milliseconds(100)) { $0.value == 1 } }
     #expect(

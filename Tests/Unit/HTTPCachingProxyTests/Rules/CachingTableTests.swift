@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: rows("Stored", "Age", "Request", "Stands in", "Always"))
-  func `a stale response stands in where its row says so`(row: [String]) throws {
+  func `a stale response is the fallback if its row says so`(row: [String]) throws {
     let now = CachingExample.time.addingTimeInterval(try #require(Double(row[3])))
     for (always, cell) in [(false, row[5]), (true, row[6])] {
       let isUsed = CacheDecision.allowsStale(

@@ -14,7 +14,7 @@ import Testing
     #expect(await shot.value == 1)
   }
 
-  @Test func `a value that is set once wakes who waits for it`() async {
+  @Test func `a value that is set once wakes its waiters`() async {
     let executor = SteppedExecutor()
     let waiter = Task(executorPreference: executor) { [shot] in await shot.value }
     executor.run()

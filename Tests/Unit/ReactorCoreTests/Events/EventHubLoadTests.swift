@@ -37,7 +37,7 @@ struct EventHubLoadTests {
     token.cancel()
   }
 
-  @Test func `few events of others are delivered by the thread at hand`() {
+  @Test func `up to a limit, the emitting thread delivers the events of others`() {
     let token = emitOne(while: EventHub.bound)
     #expect(told.numbers == Array(1...EventHub.bound + 1))
     #expect(executor.isIdle)
@@ -68,7 +68,7 @@ struct EventHubLoadTests {
     await hub.flush()
   }
 
-  @Test func `a hit is not held by what others cause meanwhile`() async throws {
+  @Test func `a hit is not delayed by other callers' events`() async throws {
     var configuration = ReactorConfiguration()
     configuration.taskExecutor = executor
     configuration.keepUnusedFor = .never
@@ -89,7 +89,7 @@ struct EventHubLoadTests {
     token.cancel()
   }
 
-  @Test func `a task that delivers keeps the hub, so that nothing is lost, and lets go of it`() {
+  @Test func `a task that delivers events retains the hub until all are delivered`() {
     weak var weakHub: EventHub?
     do {
       let hub = EventHub(executor: executor)

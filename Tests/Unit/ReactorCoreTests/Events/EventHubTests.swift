@@ -60,7 +60,7 @@ extension EventHub {
 
   private func observe() -> ObservationToken { hub.observe { [told] in told.add($0) } }
 
-  @Test func `a hub of events tells each observer of each event, in order`() {
+  @Test func `a hub delivers each event to each observer, in order`() {
     let other = Told()
     let tokens = [observe(), hub.observe { other.add($0) }]
     for number in 1...100 { hub.emit(numbered(number)) }
@@ -97,7 +97,7 @@ extension EventHub {
     guardian.cancel()
   }
 
-  @Test func `a hub of events tells an observer that causes events of them after the one it is in`() {
+  @Test func `an observer gets the events that it causes after the current one`() {
     let nested = hub.observe { [hub, told] event in
       if event.number < 3 {
         hub.emit(numbered(event.number + 1))
@@ -128,7 +128,7 @@ extension EventHub {
     #expect(told.numbers == [1])
   }
 
-  @Test func `a hub of events tells a new observer nothing of what was before`() {
+  @Test func `a new observer gets no earlier events`() {
     let first = observe()
     hub.append(numbered(1))
     first.cancel()
@@ -193,7 +193,7 @@ extension EventHub {
     token.withLock { $0 = nil }
   }
 
-  @Test func `a token of an observation lets go of the observer where that may end another observation`() {
+  @Test func `a cancelled token releases its observer, even if that ends another observation`() {
     /// Cancels when it goes away, as an object that owns a token does.
     final class Owner: Sendable {
       let token: ObservationToken
@@ -260,7 +260,7 @@ extension EventHub {
     #expect(!wasMade)
   }
 
-  @Test func `a token that its observer keeps keeps nothing once the hub is gone`() {
+  @Test func `a token that its observer retains releases everything with the hub`() {
     final class Owner: Sendable { let token = Mutex<ObservationToken?>(nil) }
     weak var owner: Owner?
     do {

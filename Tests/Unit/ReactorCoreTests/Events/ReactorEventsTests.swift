@@ -37,7 +37,7 @@ import Testing
     #expect(await read(3, from: &second) == [1, 2, 3])
   }
 
-  @Test func `a sequence of events observes until its iterator is gone`() async {
+  @Test func `a sequence of events observes until its iterator is released`() async {
     do {
       var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
       emit(1...1)
@@ -73,7 +73,7 @@ import Testing
     #expect(await late?.next() == nil)
   }
 
-  @Test func `a sequence of events counts what the hub has lost among what it tells of`() async {
+  @Test func `a sequence of events includes the hub's lost events in its count`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity)
     hub.emit(ReactorEvent(key: numbered(0).key, model: "Note", kind: .dropped(7)))
@@ -89,7 +89,7 @@ import Testing
     #expect(await iterator.next()?.number == 7)
   }
 
-  @Test func `a sequence of events tells a slow reader exactly how many were lost, where they are missing`() async {
+  @Test func `a slow reader of events gets the exact number of lost ones at their place`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity + 5)
     #expect(await read(1, from: &iterator) == [1])
@@ -97,7 +97,7 @@ import Testing
     #expect(await read(capacity + 1, from: &iterator) == Array(2...capacity) + [-5, 9_001])
   }
 
-  @Test func `a sequence of events tells it of each gap, where it read in between`() async {
+  @Test func `a slow reader of events gets the number of each gap`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...10)
     #expect(await read(10, from: &iterator) == Array(1...10))
@@ -110,7 +110,7 @@ import Testing
     #expect(await read(1, from: &iterator) == [9_005])
   }
 
-  @Test func `a sequence of events tells it of what was lost though nothing comes after`() async {
+  @Test func `a reader gets the number of lost events even if no event follows`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity + 1)
     let numbers = await read(capacity + 1, from: &iterator)

@@ -16,7 +16,7 @@ import Testing
     var testDescription: String { "\(policy), \(copy), \(kind), network \(network): \(trace)" }
   }
 
-  @Test(arguments: cases) func `a waiter alone goes the way of its policy`(`case`: Case) {
+  @Test(arguments: cases) func `a single waiter follows its policy`(`case`: Case) {
     #expect(Self.run(`case`) == `case`.trace)
   }
 
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `a waiter alone is tried in every cell of the table`() {
+  @Test func `a single waiter is tested in every cell of the table`() {
     let cells: [String] = Self.cases.map { "\($0.policy) \($0.copy) \($0.kind) \($0.network)" }
     #expect(Set(cells).count == 270)
   }

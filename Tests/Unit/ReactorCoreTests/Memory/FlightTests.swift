@@ -123,7 +123,7 @@ import Testing
     #expect(probe.failed() == ["fail 1 timed out", "fail 2 timed out", "end"])
   }
 
-  @Test mutating func `a flight whose network fails loads for networkFirst, and what is stored stands in`() {
+  @Test mutating func `after a network failure, a flight loads the stale fallback for networkFirst`() {
     #expect(probe.join(1, .networkFirst) == ["request"])
     #expect(probe.failed() == ["load"])
     #expect(probe.loaded(.stale) == ["use 1", "end"])
@@ -229,7 +229,7 @@ import Testing
     #expect(probe.flight.isPaused)
   }
 
-  @Test mutating func `a flight without connectivity shows streams what stands in, and keeps them`() {
+  @Test mutating func `a flight without connectivity shows streams the stale fallback, and keeps them`() {
     probe.copy = .withinStaleIfError
     _ = probe.join(1, .cacheFirst, .stream)
     #expect(probe.loaded(.withinStaleIfError) == ["request"])
@@ -237,7 +237,7 @@ import Testing
     #expect(probe.waiters == [1])
   }
 
-  @Test mutating func `a flight without connectivity shows a stream that joins while it is paused what stands in`() {
+  @Test mutating func `a stream that joins a paused flight gets the stale fallback`() {
     _ = probe.join(1, .cacheFirst, .stream)
     _ = probe.loaded(.withinStaleIfError)
     _ = probe.unreachable()
@@ -253,7 +253,7 @@ import Testing
     #expect(probe.reconnected() == ["request"])
   }
 
-  @Test mutating func `a flight without connectivity keeps who waits for persistence`() {
+  @Test mutating func `a flight without connectivity keeps the waiters that wait for persistence`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .cacheFirst)
     #expect(probe.unreachable() == ["fail 1 no connectivity"])

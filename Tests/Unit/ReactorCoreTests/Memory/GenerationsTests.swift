@@ -144,7 +144,7 @@ import Testing
     #expect(generations.activeKeys == 0)
   }
 
-  @Test func `the generations of a layer tell what is being removed until the last removal of it ends`() {
+  @Test func `a key counts as being removed until its last removal ends`() {
     let removals = [generations.beginRemoval(of: key), generations.beginRemoval(of: key)]
     #expect(generations.isBeingRemoved(key))
     #expect(!generations.isBeingRemoved(other))
@@ -155,7 +155,7 @@ import Testing
     #expect(!generations.isBeingRemoved(key))
   }
 
-  @Test func `the generations of a layer tell of every key while all is removed`() {
+  @Test func `every key counts as being removed while everything is`() {
     let removals = [nil, key, nil].map { generations.beginRemoval(of: $0) }
     removals[0].end()
     #expect(generations.isBeingRemoved(key))

@@ -61,7 +61,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `a key's gate lets the whole in when all keys have left, and holds back who comes after`() async throws {
+  @Test func `the whole enters a gate when all keys have left, and later tasks wait`() async throws {
     let first = visit(key, "a")
     let second = visit(other, "b")
     let whole = visit(nil, "whole")
@@ -90,7 +90,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `a key's gate lets those in together who waited for the whole`() async throws {
+  @Test func `the tasks that waited for the whole enter a gate together`() async throws {
     let whole = visit(nil, "whole")
     let tasks = (visit(key, "a"), visit(key, "b"), visit(other, "c"))
     inside.letOneThrough()
@@ -100,7 +100,7 @@ import Testing
     #expect(order.noted.last == "b")
   }
 
-  @Test func `a key's gate does not make who is inside wait for itself`() async throws {
+  @Test func `a task inside a gate does not wait for itself`() async throws {
     let result = try await gate.with(key) {
       try await gate.with(key) {
         try await gate.with(nil) { try await gate.with(other) { 42 } }
@@ -194,7 +194,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `a key's gate, from inside, makes who is inside and wants all wait for the others`() async throws {
+  @Test func `a task inside a gate that wants all keys waits for the others`() async throws {
     let holder = visit(other)
     let nested = Task.immediate { try await gate.with(key) { try await gate.with(nil) { isInside.isOpen } } }
     isInside.open()
@@ -220,7 +220,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `a key's gate, from inside, lets a task pass that works for who is inside, and no other`() async throws {
+  @Test func `a gate admits a task that works for the task inside, and no other`() async throws {
     let passed = try await gate.with(key) {
       let owner = LockOwner.awaited()
       let stranger = Task.immediate {
@@ -237,7 +237,7 @@ import Testing
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `a key's gate, from inside, lets work pass that queued before somebody inside awaited it`() async throws {
+  @Test func `a gate admits work that had queued before a task inside awaited it`() async throws {
     let owner = LockOwner()
     try await gate.with(key) {
       let work = visit(key, for: owner)
@@ -266,7 +266,7 @@ import Testing
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   @Test(arguments: [true, false])
-  func `a key's gate, from inside, lets work in that queued while somebody inside awaited it, who has given up since`(
+  func `a gate admits work that a task inside awaited and gave up`(
     wantsAll: Bool
   ) async throws {
     let owner = LockOwner()

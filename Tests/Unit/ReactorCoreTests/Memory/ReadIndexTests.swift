@@ -97,7 +97,7 @@ import Testing
     #expect(other.cached(resource) == "a")
   }
 
-  @Test func `a resource that was asked with before keeps no model of a reactor that is gone`() async throws {
+  @Test func `a used resource retains no model of a released reactor`() async throws {
     let resource = Resource("a")
     let gone: Latch
     do {
@@ -141,7 +141,7 @@ import Testing
     #expect(reactor.cached(resources[2]) == nil)
   }
 
-  @Test func `a resource that was asked with before tells two that look alike in Unicode apart`() async throws {
+  @Test func `a used resource is distinguished from one that looks alike in Unicode`() async throws {
     let (composed, decomposed) = (Resource("caf\u{e9}"), Resource("cafe\u{301}"))
     let reactor = Self.reactor { $0.path.utf8.count }
     #expect(try await reactor.fetch(composed) == 5)

@@ -31,7 +31,7 @@ import Testing
     #expect(machine.look.usable?.credential == "b")
   }
 
-  @Test func `the refresh of a credential fails all who wait, and leaves the credential as it was`() {
+  @Test func `a failed refresh fails all its waiters, and leaves the credential unchanged`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     _ = machine.wait(2, refused: 0)

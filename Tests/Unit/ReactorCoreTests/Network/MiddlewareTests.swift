@@ -75,7 +75,7 @@ import Testing
     _ = try await Backend(baseURL: Bench.url, transport: transport, logging: logging).send(request, body: body)
   }
 
-  @Test func `a logging middleware tells method, URL, status, bytes and duration`() async throws {
+  @Test func `the log has method, URL, status, bytes and duration`() async throws {
     let gate = Gate()
     transport.answer("/notes", with: .response(.created, body: Data("12345".utf8)).held(at: gate))
     let sending = Task { try await send("/notes", body: Data("123".utf8)) }
@@ -96,7 +96,7 @@ import Testing
     ("/notes?s3cret%20s3cret=1&after=1234567890&", "?…&after=…&…"), ("/notes?Page%5BNumber%5D=7", "?Page[Number]=7"),
     ("/notes?c2VjcmV0MQ==", "?…"), ("/notes?c2VjcmV0MTI=&page=1", "?…&page=1"),
   ])
-  func `a logging middleware tells the names of a query and the numbers of its pages, and neither a field nor a body`(
+  func `the log has a query's names and page numbers, and neither a field nor a body`(
     path: String, query: String
   ) async throws {
     transport.answer(path, with: .json(#"{"password":"s3cret"}"#, fields: [.setCookie: "s3cret"]))

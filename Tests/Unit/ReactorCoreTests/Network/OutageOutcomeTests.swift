@@ -15,13 +15,13 @@ import Testing
     }
   }
 
-  @Test func `a connection that was not made or is lost: it is gone`() {
+  @Test func `a connection that was not made, or was lost, is an outage of the server`() {
     #expect(word(.network(TransportError.notConnected("refused"))) == "is gone")
     #expect(word(.network(TransportError.connectionFailed("reset"))) == "is gone")
   }
 
   @Test(arguments: [HTTPResponse.Status.internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout])
-  func `a status that stale values stand in for: it fails`(status: HTTPResponse.Status) {
+  func `a status that has a stale fallback is a failure of the resource`(status: HTTPResponse.Status) {
     #expect(word(.server(HTTPResponse(status: status), body: Data())) == "fails")
   }
 

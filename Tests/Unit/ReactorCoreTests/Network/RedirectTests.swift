@@ -110,7 +110,7 @@ private struct Asking: TransportMiddleware {
     return trail.redirects.map(\.status.code)
   }
 
-  @Test func `the redirects that led to an answer are told in their order`() async throws {
+  @Test func `the redirects that led to an answer are reported in order`() async throws {
     #expect(try await statuses("/") == [302, 307])
     #expect(try await statuses("/c") == [])
     #expect(try await statuses("/loop") == Array(repeating: 302, count: 6))

@@ -162,7 +162,7 @@ import Testing
     try await checkNothingWaits()
   }
 
-  @Test func `a retry middleware fails at once where nothing will tell of connectivity`() async throws {
+  @Test func `a retry fails at once if no change of connectivity can be reported`() async throws {
     transport.answer("/notes", with: .failure(URLError(.networkConnectionLost)))
     let retry = RetryMiddleware(
       RetryPolicy(firstDelay: .zero), clock: clock, now: clock.wallClock, reachability: .never)

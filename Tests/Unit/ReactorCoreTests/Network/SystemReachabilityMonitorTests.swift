@@ -54,7 +54,7 @@ import Testing
     #expect(read.count <= 3)
   }
 
-  @Test func `a monitor of reachability forgets a stream that was let go`() {
+  @Test func `a monitor of reachability forgets a released stream`() {
     let monitor = SystemReachabilityMonitor(source: system.source)
     _ = monitor.changes
     #expect(monitor.openStreams == 0)

@@ -91,7 +91,7 @@ struct LiveResourceTests {
     gate.open()
   }
 
-  @Test func `a fetch that is cancelled is cancelled, though somebody observes`() async throws {
+  @Test func `a cancelled fetch is cancelled even if the resource is observed`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
@@ -201,7 +201,7 @@ struct LiveResourceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a value is told of, also where its states come from another sequence than the last`() async throws {
+  @Test func `a view updates for a value from another sequence than the last`() async throws {
     let states = AsyncStream<LoadState<Int>>.makeStream()
     let live = LiveResource(states.stream)
     for value in [1, 2] {

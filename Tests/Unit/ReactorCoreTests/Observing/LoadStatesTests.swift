@@ -15,7 +15,7 @@ struct LoadStatesTests {
     #expect(bench.log.events.isEmpty)
   }
 
-  @Test func `a stream goes from loading to loaded, and tells where the value is from`() async throws {
+  @Test func `a stream goes from loading to loaded, with the value's origin`() async throws {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))

@@ -32,7 +32,7 @@ import Testing
     #expect(try Parser<[Story]>.automatic(keyPath: "d").encode([])?.text == #"{"d":[]}"#)
   }
 
-  @Test func `the parser chosen at run time is strict where told to, and follows the key path`() throws {
+  @Test func `the parser chosen at run time follows the mode and the key path`() throws {
     let text = #"{"d":[{"id":1,"title":"a"},1]}"#.data
     #expect(try Parser<[Story]>.automatic(keyPath: "d").parse(text).pruned.count == 1)
     #expect(throws: ParserError.self) { try Parser<[Story]>.automatic(keyPath: "d", mode: .strict).parse(text) }

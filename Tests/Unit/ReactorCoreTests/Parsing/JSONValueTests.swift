@@ -64,7 +64,7 @@ import Testing
     #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
   }
 
-  @Test func `a number that is too large for a Codable coder is told as bad data, and not as another type`() throws {
+  @Test func `a number too large for a Codable coder is reported as bad data, not as another type`() throws {
     let error = #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(JSONValue.self, from: Data(#"{"a": [1, {"b": 1e999}]}"#.utf8))
     }

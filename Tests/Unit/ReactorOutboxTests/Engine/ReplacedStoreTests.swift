@@ -241,7 +241,7 @@ extension Writer {
     }
   }
 
-  @Test func `a directory that somebody deletes has another, before it is made again and after`() async throws {
+  @Test func `a deleted outbox directory gets another identity, before it is created again and after`() async throws {
     try await withTemporaryDirectory { directory in
       let storage = FileOutboxStorage(directory: directory)
       _ = try await storage.commit([.add(.sample("one"))], in: .shared)

@@ -257,7 +257,7 @@ struct UploadTests {
     }
   }
 
-  @Test func `an entry whose copy somebody has removed is refused, and says what to do`() async throws {
+  @Test func `an entry whose copied form was deleted is refused, and says what to do`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory))
       writer.outbox.pause()

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `a directory that somebody removes is an empty outbox, and is created again`() async throws {
+  @Test func `a deleted directory is an empty outbox, and is created again`() async throws {
     try await withTemporaryDirectory { directory in
       let storage = FileOutboxStorage(directory: directory)
       _ = try await storage.commit([.add(.sample("one"))], in: .shared)

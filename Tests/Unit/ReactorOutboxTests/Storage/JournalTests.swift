@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `a journal that is written anew gives no number twice`() async throws {
+  @Test func `a rewritten journal assigns no number twice`() async throws {
     try await withTemporaryDirectory { directory in
       let large = String(repeating: "x", count: JournalFile.compactionSize / 2 + 1)
       let (file, lengths, entries) = try await written([large, large], in: directory)

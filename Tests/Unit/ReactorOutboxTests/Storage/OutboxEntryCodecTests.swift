@@ -69,7 +69,7 @@ import Testing
     #expect(throws: OutboxEntryError.corrupt("it belongs to another lane")) { try OutboxEntry(decoding: moved) }
   }
 
-  @Test func `an entry of a newer release is told from a damaged one`() throws {
+  @Test func `an entry of a newer release is distinguished from a damaged one`() throws {
     var stored = try OutboxEntry.samples[0].stored()
     var writer = RecordWriter()
     writer.write(OutboxEntry.formatVersion + 1)
