@@ -202,6 +202,25 @@ def wsgidav(place, port, folder, version):
     return {REVALIDATION: f"{again.status} by tag; {dated.status} by the `Last-Modified` that it gave"}
 
 
+def litestar(place, port, folder, version):
+    place.application(folder, "litestar_notes.py", port, folder_of_files(place))
+    plain, coded = ask(port, "/note.json"), ask(port, "/note.json", Accept_Encoding="gzip")
+    answer = ask(port, "/notes?limit=2&offset=0")
+    page = json.loads(answer.body)
+    totals = "the total in the body" if page.get("total") == 4 else "no total in the body"
+    linked = answer["Link"] is not None or any("next" in name for name in page)
+    return {REVALIDATION: status(revalidated(port, "/note.json")), COVERS: covered(plain), CODED: tag_of_coded(plain, coded),
+            WRITE: guarded(lambda tag: ask(port, "/one", "PUT", b'{"title": "Two"}', If_Match=tag, **JSON)),
+            LISTS: f"{totals}, {'links' if linked else 'no links'}"}
+
+
+def sanic(place, port, folder, version):
+    place.application(folder, "sanic_unchanged.py", port, folder_of_files(place))
+    first, again = revalidated(port, "/note.json")
+    return {REVALIDATION: str(again.status) + ", by date" * (first["ETag"] is None), COVERS: covered(first),
+            CODED: tag_of_coded(first, ask(port, "/note.json", Accept_Encoding="gzip"))}
+
+
 def pygeoapi(place, port, folder, version):
     data, settings, described = (place.root / f"pygeoapi.{end}" for end in ("geojson", "yml", "openapi.yml"))
     data.write_text(json.dumps({"type": "FeatureCollection", "features": [

@@ -1,9 +1,10 @@
-"""Sanic answers /unchanged with a 304, and a body that the handler has given it."""
+"""Sanic serves a folder of files, and answers /unchanged with a 304, and a body that the handler has given it: PORT FOLDER."""
 import sys
 
 from sanic import Sanic, json
 
 app = Sanic("unchanged", configure_logging=False)
+app.static("/", sys.argv[2])
 
 
 @app.get("/unchanged")
