@@ -76,7 +76,7 @@ public final class ChangeFeed: Sendable {
     guard !targets.isEmpty else { return }
     let rate = configuration.refetchRate
     wake { state in
-      let own = Duration.seconds(Double(state.clients) / max(rate, 1))
+      let own = Duration.seconds(Double(state.clients) / (rate >= 1 ? rate : 1))
       let spread = spread ?? (own > .milliseconds(50) ? own : nil)
       state.log.append(targets, spread: spread, to: audience)
     }
@@ -129,7 +129,7 @@ extension ChangeFeed {
     }
     guard let opened else { throw .tooManyClients(limit: limit) }
     let greeting =
-      Array("retry: \(Int64(configuration.retry / .milliseconds(1)))\n".utf8)
+      Array("retry: \(Int64(min(max(configuration.retry, .zero), .seconds(600)) / .milliseconds(1)))\n".utf8)
       + ChangeEncoding.event("hello", opened.greeting)
     return ChangeStream(
       self, greeting: greeting,
@@ -195,7 +195,7 @@ extension ChangeFeed {
 
   /// Wakes the clients for their heartbeats, while there are any.
   private func startTicker() {
-    let (clock, interval) = (configuration.clock, configuration.heartbeat / 4)
+    let (clock, interval) = (configuration.clock, max(configuration.heartbeat / 4, .milliseconds(100)))
     state.withLock { state in
       guard state.ticker == nil else { return }
       state.ticker = Task(executorPreference: configuration.taskExecutor) { [weak self] in

@@ -80,7 +80,7 @@ enum ChangeEncoding {
   }
 
   static func data(of targets: [ChangeTarget], spread: Duration?) -> String {
-    let wait = spread.map { ",\"spread\":\(Int64($0 / .milliseconds(1)))" } ?? ""
+    let wait = spread.map { ",\"spread\":\(Int64(min(max($0, .zero), .seconds(600)) / .milliseconds(1)))" } ?? ""
     let members = targets.map { target in
       switch target {
       case .url(let url): "{\"url\":\(quoted(url))\(wait)}"

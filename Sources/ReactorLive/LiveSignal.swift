@@ -67,6 +67,11 @@ struct ChangeReader: Sendable {
 
   /// The targets that one event may have.
   static let targetLimit = 10_000
+  /// The longest name of a target, in bytes.
+  static let nameLimit = 8 << 10
+
+  /// The paths of one event, each of which is compared with every key.
+  static let pathLimit = 64
 
   func signal(of event: ServerSentEvent) -> LiveSignal {
     switch event.type {
@@ -88,6 +93,8 @@ struct ChangeReader: Sendable {
     var set = KeySet(urls: [])
     var spread = 0.0
     for target in targets {
+      let names = [target.url, target.under, target.group]
+      if names.contains(where: { $0?.utf8.count ?? 0 > Self.nameLimit }) { return .gap }
       // An address outside of the layer's API is not the layer's affair.
       if let url = target.url.flatMap(url) { set.formUnion(KeySet(urls: [url])) }
       if let path = target.under.flatMap(url) { set.formUnion(KeySet(paths: [path])) }
@@ -95,6 +102,7 @@ struct ChangeReader: Sendable {
       if target.all == true { set.formUnion(.everything) }
       spread = max(spread, target.spread ?? 0)
     }
+    if set.paths.count > Self.pathLimit { set = .everything }
     return .changed(set, spread: .milliseconds(min(max(spread, 0), 600_000)))
   }
 

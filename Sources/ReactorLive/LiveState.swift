@@ -6,7 +6,8 @@ import ReactorCore
 struct LiveState: Sendable {
   enum Action: Sendable {
     case connect(UInt64, lastEventID: String)
-    case disconnect
+    /// Ends the connections up to this number.
+    case disconnect(UInt64)
     case mark(KeySet, spread: Duration)
     /// Everything that the stream covers may have changed.
     case markCovered(spread: Duration)
@@ -123,7 +124,7 @@ extension LiveState {
       let isSilent = open.heartbeat.map { time >= open.heardAt + $0 * 2.5 } ?? false
       let isMute = !open.isGreeted && time >= open.openedAt + Self.greeting
       guard isSilent || isMute else { return [] }
-      return [.disconnect] + interrupt(.timedOut, at: time)
+      return [.disconnect(connection)] + interrupt(.timedOut, at: time)
     default: return []
     }
   }
@@ -144,7 +145,7 @@ extension LiveState {
   mutating func reconnect() -> [Action] {
     guard !isClearing, isObserved || lingersUntil != nil || opens == .always else { return [] }
     failures = 0
-    return [.disconnect] + connect()
+    return [.disconnect(connection)] + connect()
   }
 
   mutating func signedIn() -> [Action] {
@@ -154,14 +155,13 @@ extension LiveState {
 
   /// Ends the stream and forgets its position, since everything is being removed.
   mutating func clear() -> [Action] {
-    isClearing = true
-    lastEventID = ""
+    (isClearing, lastEventID, wasLive) = (true, "", false)
     return close()
   }
 
   mutating func cleared() -> [Action] {
     isClearing = false
-    guard isObserved, case .idle = phase else { return [] }
+    guard isObserved || opens == .always, connection > 0, case .idle = phase else { return [] }
     return connect()
   }
 
@@ -176,7 +176,7 @@ extension LiveState {
     (lingersUntil, graceUntil, failures) = (nil, nil, 0)
     connection += 1
     phase = .idle
-    return [.disconnect]
+    return [.disconnect(connection)]
   }
 }
 
@@ -195,14 +195,14 @@ extension LiveState {
     case .other(let type):
       guard wasLive else { return turnOff(.notAnEventStream(type)) }
       // The page of a network that wants a sign-in.
-      return [.disconnect] + interrupt(nil, longest: Self.longestForeignWait, at: time)
+      return [.disconnect(connection)] + interrupt(nil, longest: Self.longestForeignWait, at: time)
     case .stream: break
     }
-    let isFirst = lastEventID.isEmpty
+    let isFirst = !wasLive
     phase = .open(Connection(openedAt: time, heardAt: time, heartbeat: heartbeat, isGreeted: !isGreeting))
     guard !isGreeting else { return [] }
     becameLive()
-    return isFirst || !resumes ? [.markCovered(spread: isFirst ? .zero : Self.gapSpread)] : []
+    return lastEventID.isEmpty || !resumes ? [.markCovered(spread: isFirst ? .zero : Self.gapSpread)] : []
   }
 
   /// A sign of life, with the position that the stream has reached; empty if it has told none.
@@ -223,7 +223,9 @@ extension LiveState {
 
   mutating func received(_ number: UInt64, _ signal: LiveSignal, id: String, at time: Duration) -> [Action] {
     guard number == connection, case .open(var open) = phase else { return [] }
-    (open.heardAt, open.hasEvents) = (time, true)
+    open.heardAt = time
+    // A server that greets and closes is no long poll.
+    if case .hello = signal {} else { open.hasEvents = true }
     var actions: [Action] = []
     switch signal {
     case .hello(let hello): actions = greeted(hello, &open)
@@ -247,10 +249,13 @@ extension LiveState {
   }
 
   private mutating func greeted(_ hello: LiveHello, _ open: inout Connection) -> [Action] {
-    let isFirst = lastEventID.isEmpty
+    // After a gap that the server has caused, all its clients ask at once.
+    let isFirst = !wasLive
     open.isGreeted = true
     open.heartbeat = hello.heartbeat ?? heartbeat
-    if hello.isResumed, let position, let head = hello.head, head.space == position.space {
+    if hello.isResumed, let position, let head = hello.head, head.space == position.space,
+      head.number >= position.number
+    {
       if position.number < head.number { open.replaysUntil = head }
       return []
     }
@@ -340,7 +345,7 @@ extension LiveState {
     graceUntil = nil
     phase = .off(reason)
     connection += 1
-    return [.disconnect]
+    return [.disconnect(connection)]
   }
 
   private mutating func beginGrace(at time: Duration) {

@@ -44,7 +44,7 @@ public final class LiveUpdates: Sendable {
   private struct State {
     var live: LiveState
     var queue: RefetchQueue
-    var connection: TaskHandle?
+    var connection: (task: TaskHandle, number: UInt64)?
     /// The task that waits for the next deadline, and the deadline.
     var timer: (task: TaskHandle, at: Duration)?
     var watcher: TaskHandle?
@@ -54,6 +54,31 @@ public final class LiveUpdates: Sendable {
     var isLimiting = false
     var readers: [UInt64: AsyncStream<LiveStatus>.Continuation] = [:]
     var lastReader: UInt64 = 0
+    /// The last status that readers were told, in words.
+    var told = ""
+
+    /// Removes the connection, unless a later one has replaced it.
+    mutating func takeConnection(upTo number: UInt64) -> TaskHandle? {
+      guard let connection, connection.number <= number else { return nil }
+      self.connection = nil
+      return connection.task
+    }
+
+    /// Adds keys that are requested later. Beyond a limit, they go with the last that waits.
+    mutating func spread(_ set: KeySet, until time: Duration) {
+      guard spread.count >= 64, var last = spread.popLast() else { return spread.append((set, time)) }
+      last.set.formUnion(set)
+      spread.append((last.set, max(last.at, time)))
+    }
+
+    /// Tells the readers a status that differs from the last.
+    mutating func tellStatus() {
+      let status = live.status
+      let text = status.description
+      guard text != told else { return }
+      told = text
+      for reader in readers.values { reader.yield(status) }
+    }
 
     /// Returns the limit that the layer has yet to know; `nil` if it knows, or is being told.
     mutating func beginLimit() -> Bool? {
@@ -88,7 +113,7 @@ public final class LiveUpdates: Sendable {
 
   deinit {
     let (tasks, readers) = state.withLock { state in
-      ([state.connection, state.timer?.task, state.watcher].compactMap(\.self), Array(state.readers.values))
+      ([state.connection?.task, state.timer?.task, state.watcher].compactMap(\.self), Array(state.readers.values))
     }
     for task in tasks { task.cancel() }
     for reader in readers { reader.finish() }
@@ -171,8 +196,7 @@ extension LiveUpdates {
     let time = elapsed()
     let actions = state.withLock { state in
       let actions = change(&state.live, time)
-      let status = state.live.status
-      for reader in state.readers.values { reader.yield(status) }
+      state.tellStatus()
       return actions
     }
     for action in actions { perform(action, at: time) }
@@ -182,7 +206,7 @@ extension LiveUpdates {
   private func perform(_ action: LiveState.Action, at time: Duration) {
     switch action {
     case .connect(let number, let id): connect(number, id)
-    case .disconnect: state.withLock { $0.connection.take() }?.cancel()
+    case .disconnect(let number): state.withLock { $0.takeConnection(upTo: number) }?.cancel()
     case .mark(let set, let spread): mark(set, spread, at: time)
     case .markCovered(let spread):
       guard let layer else { return }
@@ -196,7 +220,7 @@ extension LiveUpdates {
     let factor = layer.configuration.powerSaving.isOn ? 4.0 : 1
     let wait = spread * random.share() * factor
     guard wait > .zero else { return enqueue(set, at: time) }
-    state.withLock { $0.spread.append((set, time + wait)) }
+    state.withLock { $0.spread(set, until: time + wait) }
   }
 
   /// Queues what is observed of `set`.
@@ -257,7 +281,9 @@ extension LiveUpdates {
   }
 
   private func watchReachability(_ layer: LayerContext) {
-    guard layer.configuration.checksReachability, let reachability = layer.reachability else { return }
+    guard layer.configuration.checksReachability, !layer.isLoopback, let reachability = layer.reachability else {
+      return
+    }
     let watcher = state.withLock { state -> TaskHandle? in
       guard state.watcher == nil else { return nil }
       state.watcher = TaskHandle(priority: nil)
@@ -297,8 +323,8 @@ extension LiveUpdates {
     let old = state.withLock { state -> TaskHandle? in
       // A later change has replaced it already.
       guard state.live.connection == number else { return task }
-      defer { state.connection = task }
-      return state.connection
+      defer { state.connection = (task, number) }
+      return state.connection?.task
     }
     old?.cancel()
     guard old !== task else { return }

@@ -9,7 +9,7 @@ extension EngineState {
     let marked = memory.entries.values.filter { contains($0, in: set) }
     for entry in marked.sortedUnspecialized(by: { $0.key.identity < $1.key.identity }) {
       entry.invalidateVariants(at: date) { $0.generation < number }
-      if let copy = entry.copy, copy.origin != .local, copy.generation < number, copy.freshness.invalidatedAt == nil {
+      if let copy = entry.copy, !copy.isLocal, copy.generation < number, copy.freshness.invalidatedAt == nil {
         setCopy(copy.invalidated(at: date), of: entry)
         append(entry.key, .invalidated)
       }
@@ -37,7 +37,7 @@ extension EngineState {
     guard subscriber.policy != .cacheOnly else { return false }
     // A response on its way may be from before the change.
     guard let copy = entry.copy(for: subscriber) else { return entry.error != nil || entry.flight != nil }
-    return copy.freshness.invalidatedAt != nil && copy.origin != .local
+    return copy.freshness.invalidatedAt != nil && !copy.isLocal
   }
 
   /// Returns the resources of a key whose streams are out of date: one for each variant.
@@ -57,6 +57,11 @@ extension EngineState {
       setWakeup(entry)
     }
   }
+}
+
+extension CachedModel {
+  /// A Boolean value that indicates whether the program wrote the value, in this process or before.
+  fileprivate var isLocal: Bool { origin == .local || head?.localModel != nil }
 }
 
 extension ReactorEngine {

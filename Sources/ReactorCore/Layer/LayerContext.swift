@@ -16,7 +16,7 @@ package final class LayerContext: Sendable {
   let keys: RecordKeys
   /// A Boolean value that indicates whether the backend is this machine, for which reachability
   /// says nothing.
-  let isLoopback: Bool
+  package let isLoopback: Bool
   let events: EventHub
   let generations = Generations()
   /// The outages of the backend's server; `nil` if they are not remembered.

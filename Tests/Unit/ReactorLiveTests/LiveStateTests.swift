@@ -96,6 +96,35 @@ import Testing
     #expect(kinds(state.cleared()) == ["connect "])
   }
 
+  @Test mutating func `a server that greets and closes is asked ever less often, and so is one that went back`() {
+    var waits: [Double] = []
+    var time = Duration.zero
+    for _ in 0..<30 {
+      _ = begin("a.5", resumed: true, at: time)
+      _ = state.ended(state.connection, nil, at: time)
+      let endedAt = time
+      // The end of the grace for polling may come first.
+      while let next = state.deadline, state.status.description != "catching up" {
+        time = max(time, next)
+        _ = state.time(time)
+      }
+      waits.append((time - endedAt) / .seconds(1))
+    }
+    #expect(waits.dropFirst(10).contains { $0 > 15 })
+    #expect(kinds(begin("a.3", resumed: true, at: time)) == ["markCovered"])
+    #expect(state.lastEventID == "a.3")
+  }
+
+  @Test mutating func `a stream that is always open is opened again after a sign-out, without an observer`() {
+    var configuration = LiveConfiguration()
+    configuration.opens = .always
+    state = LiveState(configuration, .changes, random: SplitMix64(seed: 1))
+    _ = begin("a.5")
+    #expect(state.observed(false, at: .seconds(1)).isEmpty)
+    _ = state.clear()
+    #expect(kinds(state.cleared()) == ["connect "])
+  }
+
   @Test mutating func `a stream without a sign of life is replaced after two and a half heartbeats`() {
     _ = begin("a.5")
     #expect(state.deadline == .seconds(37.5))

@@ -368,6 +368,10 @@ private struct PostTransport: Transport {
       _ = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       newsroom.greet()
+      for number in 2..<12 {
+        try await newsroom.settle(.milliseconds(100))
+        newsroom.tell(#"{"url":"/v1/posts/2"}"#, at: "a.\(number)")
+      }
       try await newsroom.settle()
       newsroom.cut()
       try await newsroom.settle(.milliseconds(1))
@@ -375,6 +379,7 @@ private struct PostTransport: Transport {
       #expect(told.value.contains("catching up"))
       #expect(told.value.contains("live"))
       #expect(told.value.last?.hasPrefix("interrupted") == true)
+      #expect(told.value.filter { $0 == "live" }.count == 1)
       reader.cancel()
     }
   }
