@@ -16,7 +16,7 @@ let server: [Target.Dependency] = [
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
 ]
 let reactor: [Target.Dependency] = [
-  "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorOutbox", "ReactorSQLite",
+  "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorLive", "ReactorOutbox", "ReactorSQLite",
 ].map {
   .product(name: $0, package: "Reactor")
 }
@@ -40,7 +40,9 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
   targets: [
-    .target(name: "NewsAPI", dependencies: server, swiftSettings: settings),
+    .target(
+      name: "NewsAPI", dependencies: server + [.product(name: "ReactorChangeFeed", package: "Reactor")],
+      swiftSettings: settings),
     .target(name: "NewsClient", dependencies: reactor, swiftSettings: settings),
     .target(
       name: "WebReader",
@@ -75,6 +77,7 @@ let package = Package(
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
         .product(name: "ReactorLists", package: "Reactor"),
+        .product(name: "ReactorLive", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

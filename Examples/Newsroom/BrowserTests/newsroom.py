@@ -6,9 +6,11 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.request
 
 try:
@@ -60,6 +62,7 @@ class Newsroom:
         self.temporary = tempfile.TemporaryDirectory()
         self.directory = pathlib.Path(self.temporary.name)
         store = ["--store", self.temporary.name] if keeps_store else []
+        self.others = []
         make = functools.partial(Program, temporary=self.temporary.name)
         if is_apart:
             self.server = make("api", *store, *arguments)
@@ -79,6 +82,12 @@ class Newsroom:
     def ports(self):
         return ("--port", self.reader.rsplit(":", 1)[1], "--api-port", self.api.rsplit(":", 1)[1])
 
+    def another_reader(self, api=None):
+        """Starts a reader with a layer of its own; returns its address."""
+        program = Program("reader", "--api", api or self.api, temporary=self.temporary.name)
+        self.others.append(program)
+        return program.address("The news reader")
+
     def start_server(self):
         self.server.start(*self.ports)
         self.address_of_api()
@@ -89,7 +98,7 @@ class Newsroom:
 
     def stop(self, number=signal.SIGTERM):
         """Ends what runs; gives the worst exit status."""
-        return max(abs(one.stop(number)) for one in dict.fromkeys((self.program, self.server)))
+        return max(abs(one.stop(number)) for one in dict.fromkeys((*self.others, self.program, self.server)))
 
     def close(self):
         status = self.stop()
@@ -116,6 +125,81 @@ class Newsroom:
     def store_holds(self, text):
         """Whether a file of the reader does. The API's are its own."""
         return any(text.encode() in file.read_bytes() for file in (self.directory / "reader").rglob("*") if file.is_file())
+
+
+class Connection:
+    """Passes connections on to a server until it is cut. It keeps its port."""
+
+    def __init__(self, address):
+        host, port = address.removeprefix("http://").split(":")
+        self.target, self.is_cut, self.sockets, self.lock = (host, int(port)), False, set(), threading.Lock()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with self.lock:
+                if self.is_cut:
+                    client.close()
+                    continue
+                server = socket.create_connection(self.target)
+                self.sockets |= {client, server}
+            for source, sink in ((client, server), (server, client)):
+                threading.Thread(target=self.copy, args=(source, sink), daemon=True).start()
+
+    def copy(self, source, sink):
+        try:
+            while piece := source.recv(65536):
+                sink.sendall(piece)
+        except OSError:
+            pass
+        self.end({source, sink})
+
+    def end(self, sockets):
+        for one in sockets:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            one.close()
+        with self.lock:
+            self.sockets -= sockets
+
+    def cut(self):
+        with self.lock:
+            self.is_cut = True
+            sockets = set(self.sockets)
+        self.end(sockets)
+
+    def mend(self):
+        self.is_cut = False
+
+    def close(self):
+        self.listener.close()
+        self.cut()
+
+
+class Page:
+    """A page of a reader without a browser: it follows the states of its screen."""
+
+    def __init__(self, reader, screen):
+        self.value, self.answer = None, urllib.request.urlopen(f"{reader}/events?screen={screen}&window={screen}", timeout=PATIENCE)
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    def follow(self):
+        name = None
+        try:
+            for line in self.answer:
+                name = line[7:-1].decode() if line.startswith(b"event: ") else name
+                if name == "state" and line.startswith(b"data: "):
+                    self.value = json.loads(line[6:]).get("value")
+        except (OSError, ValueError, AttributeError):
+            pass
 
 
 def chromium():

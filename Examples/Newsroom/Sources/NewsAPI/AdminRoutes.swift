@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import ReactorChangeFeed
 
 /// Routes for the behaviour of the API and for its log.
 ///
@@ -13,11 +14,16 @@ struct AdminRoutes: Sendable {
   let log: RequestLog
   let sessions: Sessions
   let desk: NewsDesk
+  let feed: ChangeFeed
 
   func add(to group: RouterGroup<NewsContext>) {
     group.get("dials") { _, _ in dials.settings }
     group.patch("dials") { request, context in
+      let before = dials.settings
       dials.apply(try await request.decode(as: Dials.Change.self, context: context))
+      // After an outage, clients need not wait for their next attempt.
+      let isOver = before.outage && !dials.settings.outage
+      feed.publish(isOver ? [.all] : [.url("/admin/dials")])
       return dials.settings
     }
     group.get("requests") { _, _ in log.requests }

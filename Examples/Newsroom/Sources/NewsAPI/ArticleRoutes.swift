@@ -18,7 +18,7 @@ struct ArticleRoutes: Sendable {
       guard let author = try newspaper.author(context.parameters.require("id", as: Int.self)) else {
         throw HTTPError(.notFound)
       }
-      return try dials.answer(author, to: request, freshFor: 30)
+      return try dials.answer(author, to: request, freshFor: 30, in: Dials.lists)
     }
     group.get("search") { request, _ in
       let text = request.uri.queryParameters["q"].map(String.init) ?? ""
@@ -64,7 +64,7 @@ struct ArticleRoutes: Sendable {
 
   /// - Parameter links: addresses with their relations (RFC 8288).
   private func answer(_ value: some Encodable, to request: Request, _ links: [(String, String)]) throws -> Response {
-    var response = try dials.answer(value, to: request, freshFor: 5)
+    var response = try dials.answer(value, to: request, freshFor: 5, in: Dials.lists)
     if let name = HTTPField.Name("Link"), !links.isEmpty {
       response.headers[name] = links.map { "<\($0)>; rel=\"\($1)\"" }.joined(separator: ", ")
     }

@@ -2,12 +2,14 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import ReactorChangeFeed
 
 /// The comments of an article: everyone reads them, and signed-in users write and delete.
 struct CommentRoutes: Sendable {
   let newspaper: Newspaper
   let archive: NewsArchive
   let dials: Dials
+  let feed: ChangeFeed
   let now: @Sendable () -> Date
 
   func add(to group: RouterGroup<NewsContext>) {
@@ -18,12 +20,15 @@ struct CommentRoutes: Sendable {
     group.post { request, context in
       let (article, author) = (try article(context), try context.requireUser())
       let new = try await request.decode(as: NewComment.self, context: context)
-      return try add(new, to: article, by: author, context.idempotency).response
+      let answer = try add(new, to: article, by: author, context.idempotency)
+      publishChange(of: article)
+      return answer.response
     }
     group.delete("{comment}") { _, context in
+      let article = try article(context)
       try delete(
-        try context.parameters.require("comment", as: Int.self), of: try article(context), by: try context.requireUser()
-      )
+        try context.parameters.require("comment", as: Int.self), of: article, by: try context.requireUser())
+      publishChange(of: article)
       return HTTPResponse.Status.noContent
     }
   }
@@ -34,6 +39,8 @@ struct CommentRoutes: Sendable {
     guard newspaper.article(id) != nil else { throw HTTPError(.notFound) }
     return id
   }
+
+  private func publishChange(of article: Int) { feed.publish([.url("/articles/\(article)/comments")]) }
 
   /// Adds a comment. In the same change it remembers the answer, so that a request that is repeated
   /// after a crash adds no other.

@@ -19,6 +19,9 @@ final class Dials: Sendable {
     var latency: Int?
   }
 
+  /// The group of the lists of articles.
+  static let lists = "lists"
+
   /// Waits for the latency. The caller of ``NewsServer`` injects it.
   let sleep: @Sendable (Duration) async throws -> Void
   private let state = Mutex(Settings())
@@ -36,11 +39,16 @@ final class Dials: Sendable {
 
   /// `value` as JSON, or 304 where the client has it already.
   ///
-  /// - Parameter seconds: how long it is fresh.
-  func answer(_ value: some Encodable, to request: Request, freshFor seconds: Int) throws -> Response {
+  /// - Parameters:
+  ///   - seconds: how long it is fresh.
+  ///   - group: the group that changes with it (RFC 9875).
+  func answer(
+    _ value: some Encodable, to request: Request, freshFor seconds: Int, in group: String? = nil
+  ) throws -> Response {
     let body = try Self.encoder.encode(value)
     let tag = EntityTag.of(body)
     var fields: HTTPFields = [.eTag: tag, .cacheControl: "private, max-age=\(seconds)", .vary: "Authorization"]
+    if let group, let name = HTTPField.Name("Cache-Groups") { fields[name] = "\"\(group)\"" }
     guard request.method != .get || request.headers[.ifNoneMatch] != tag else {
       return Response(status: .notModified, headers: fields)
     }

@@ -1,9 +1,12 @@
+import Foundation
 import Hummingbird
 
 /// A request, and who sent it.
 struct NewsContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   var user: User?
+  /// The time at which the user's token expires.
+  var expires: Date?
   /// Of a request with a key.
   var idempotency: Idempotency?
 

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import ReactorChangeFeed
 
 /// A story that the desk has published.
 struct Publication: Codable, Sendable {
@@ -46,6 +47,7 @@ struct NewsDesk: Sendable {
 
   let newspaper: Newspaper
   let archive: NewsArchive
+  let feed: ChangeFeed
   let now: @Sendable () -> Date
 
   /// The story that lies on top in the drawer.
@@ -62,6 +64,7 @@ struct NewsDesk: Sendable {
       section: new.section?.filled ?? next.section, title: new.title?.filled ?? next.title,
       standfirst: new.standfirst?.filled ?? next.standfirst, date: date)
     try archive.change { $0.published = ($0.published ?? []) + [publication] }
+    feed.publish([.lists])
     guard let article = newspaper.articles.first else { throw HTTPError(.internalServerError) }
     return article
   }
@@ -75,6 +78,7 @@ struct NewsDesk: Sendable {
       standfirst: change.standfirst?.filled ?? article.summary.standfirst,
       note: change.note?.filled ?? article.note, date: date)
     try archive.change { $0.corrections = ($0.corrections ?? [:]).merging([id: correction]) { $1 } }
+    feed.publish([.url("/articles/\(id)"), .lists])
     return correction.applied(to: article)
   }
 

@@ -2,6 +2,7 @@ public import Foundation
 import Hummingbird
 public import Logging
 import NIOCore
+import ReactorChangeFeed
 public import ServiceLifecycle
 
 /// The news API, reachable only from this machine.
@@ -15,6 +16,7 @@ public import ServiceLifecycle
 ///   reads, users write and delete their own. A client that repeats a `POST` sends an
 ///   `Idempotency-Key`.
 /// - `GET /reading-list`, `PUT` and `DELETE /reading-list/{id}`: the user's.
+/// - `GET /events`: the changes of all these, as server-sent events.
 /// - `/desk`: a page for editors, who publish stories and correct them.
 /// - `/admin`: see ``AdminRoutes``.
 ///
@@ -57,6 +59,11 @@ public struct NewsServer: Service {
         guard let port = channel.localAddress?.port, let url = URL(string: "http://127.0.0.1:\(port)") else { return }
         onRunning(url)
       }, logger: logger)
-    try await application.run()
+    // An open stream would keep its connection, and the server waits for all of them.
+    try await withGracefulShutdownHandler {
+      try await application.run()
+    } onGracefulShutdown: {
+      routes.feed.shutdown()
+    }
   }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import ReactorChangeFeed
 
 /// A change is answered with the new list and its URL, so that a cache knows which response is
 /// stale (RFC 9111 §4.4).
@@ -7,6 +8,7 @@ struct ReadingListRoutes: Sendable {
   let newspaper: Newspaper
   let lists: ReadingLists
   let dials: Dials
+  let feed: ChangeFeed
 
   func add(to group: RouterGroup<NewsContext>) {
     group.get { request, context in
@@ -15,18 +17,25 @@ struct ReadingListRoutes: Sendable {
     group.put("{id}") { request, context in
       let id = try context.parameters.require("id", as: Int.self)
       guard newspaper.article(id) != nil else { throw HTTPError(.notFound) }
-      try lists.keep(id, for: try context.requireUser())
+      let user = try context.requireUser()
+      try lists.keep(id, for: user)
+      publishChange(to: user)
       return try answer(request, context)
     }
     group.delete("{id}") { request, context in
-      try lists.drop(try context.parameters.require("id", as: Int.self), for: try context.requireUser())
+      let user = try context.requireUser()
+      try lists.drop(try context.parameters.require("id", as: Int.self), for: user)
+      publishChange(to: user)
       return try answer(request, context)
     }
   }
 
+  /// Tells the other clients of the user, and nobody else.
+  private func publishChange(to user: User) { feed.publish([.url("/reading-list")], to: .user(user)) }
+
   private func answer(_ request: Request, _ context: NewsContext) throws -> Response {
     let articles = lists.ids(of: try context.requireUser()).compactMap { newspaper.article($0)?.summary }
-    var response = try dials.answer(articles, to: request, freshFor: 5)
+    var response = try dials.answer(articles, to: request, freshFor: 5, in: Dials.lists)
     response.headers[.contentLocation] = "/reading-list"
     return response
   }

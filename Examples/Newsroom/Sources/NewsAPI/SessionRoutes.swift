@@ -41,11 +41,11 @@ struct BearerAuthentication: RouterMiddleware {
     _ request: Request, context: NewsContext, next: @concurrent (Request, NewsContext) async throws -> Response
   ) async throws -> Response {
     guard let token = request.headers.bearer else { return try await next(request, context) }
-    guard let user = sessions.user(of: token) else {
+    guard let access = sessions.access(of: token) else {
       throw HTTPError(.unauthorized, headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
     }
     var context = context
-    context.user = user
+    (context.user, context.expires) = (access.user, access.expires)
     return try await next(request, context)
   }
 }

@@ -51,9 +51,10 @@ final class Sessions: Sendable {
     }
   }
 
-  func user(of access: String) -> User? {
+  /// `nil` for a token that is not known, or has expired.
+  func access(of token: String) -> NewsState.Access? {
     let now = now()
-    return archive.read { state in state.access[access].flatMap { $0.expires > now ? $0.user : nil } }
+    return archive.read { state in state.access[token].flatMap { $0.expires > now ? $0 : nil } }
   }
 
   /// Every access token expires; the refresh tokens stay good.

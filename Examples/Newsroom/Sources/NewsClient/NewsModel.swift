@@ -1,9 +1,11 @@
 import Foundation
 public import ReactorCore
 public import ReactorLists
+import ReactorLive
 public import ReactorOutbox
 
-/// The API's models, as one user sees them: one model layer.
+/// The API's models, as one user sees them: one model layer, which follows the API's changes while
+/// something of it is observed.
 public struct NewsModel: Sendable {
   public let layer: ModelLayer
   /// Pages of the front page; see ``frontPage(from:)``.
@@ -34,7 +36,7 @@ public struct NewsModel: Sendable {
     configuration.encoder = encoder
     layer = ModelLayer(
       backend: backend, persistence: persistence, scope: scope, configuration: configuration,
-      extensions: [.outbox(NewsOutbox.configuration(storage: outbox))])
+      extensions: [.outbox(NewsOutbox.configuration(storage: outbox)), .live(.events)])
     headlines = layer.reactor()
     searches = layer.reactor()
     articles = layer.reactor()

@@ -35,6 +35,9 @@ extension Resource {
   }
   static let signOut = Resource("session", method: .delete)
 
+  /// The stream of what others change.
+  static let events: Resource = "events"
+
   public static let dials: Resource = "admin/dials"
   static func change(_ dials: Dials.Change) throws(ReactorError) -> Resource {
     try Resource("admin/dials", method: .patch, json: dials)
