@@ -53,6 +53,7 @@ let package = Package(
         .product(name: "ReactorFlux", package: "Reactor"),
         .product(name: "ReactorInspector", package: "Reactor"),
         .product(name: "ReactorLists", package: "Reactor"),
+        .product(name: "ReactorLive", package: "Reactor"),
         .product(name: "ReactorOperators", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
       ],

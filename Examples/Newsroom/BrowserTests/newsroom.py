@@ -280,6 +280,7 @@ class Window:
 
     def write(self, text):
         """Comments on the article that is shown."""
+        self.wait("an earlier comment is still there", lambda: self.run("return document.querySelector('#comment-text')?.value") == "")
         self.see("#comment-text")
         self.find("#comment-text")[0].send_keys(text)
         self.press(".write [type=submit]")

@@ -46,6 +46,7 @@ class Inspecting(NewsroomTest):
         self.inspector.see("#d-key", path)
 
     def test_two_windows_on_one_article_are_two_observers_and_one_request(self):
+        self.begin_live()
         for _ in range(2):
             self.open("/articles/7").see("main h1", "Mapping the quiet parts of the sky")
         self.says("/articles/7", "state", "fresh")
@@ -84,6 +85,7 @@ class Inspecting(NewsroomTest):
         window.miss(".badge.offline")
 
     def test_what_one_invalidates_there_is_asked_for_anew(self):
+        self.begin_live()
         window = self.open("/articles/2")
         window.see("main h1", "A river comes back")
         self.says("/articles/2", "state", "fresh")

@@ -38,6 +38,10 @@ class NewsroomTest(unittest.TestCase):
         self.windows.append(Window(driver, self.news.reader + path, is_new=bool(self.windows)))
         return self.windows[-1]
 
+    def begin_live(self):
+        """Opens a window, and returns once changes arrive. What is shown as they begin is asked for twice; later screens are not."""
+        self.open("/articles/12").see("html[data-live]")
+
     def end(self):
         errors = [one for window in self.windows for one in window.errors()]
         for window in self.windows[1:]:
@@ -91,6 +95,7 @@ class Reading(NewsroomTest):
 
 
     def test_pulling_the_list_down_asks_anew_and_a_short_pull_does_not(self):
+        self.begin_live()
         window = self.open()
         window.see(LIST)
         asked = len(self.news.requests("GET", "/articles"))
@@ -139,6 +144,7 @@ class FrontPage(NewsroomTest):
 
     def test_new_stories_come_in_above_without_a_jump(self):
         window = self.open()
+        window.see("html[data-live]")
         window.see(LIST)
         for top in (0, 900, 3000):
             window.run("scrollTo({ top: arguments[0], behavior: 'instant' })", top)
@@ -219,6 +225,7 @@ class Failing(NewsroomTest):
 
 class Sharing(NewsroomTest):
     def test_two_pages_that_look_at_one_article_make_one_request(self):
+        self.begin_live()
         self.news.dials(latency=1000)
         windows = [self.open("/articles/7"), self.open("/articles/7")]
         for window in windows:

@@ -2,6 +2,7 @@ import AsyncAlgorithms
 import NewsClient
 import ReactorCore
 import ReactorFlux
+import ReactorLive
 import ReactorOperators
 import ReactorOutbox
 
@@ -11,6 +12,7 @@ import ReactorOutbox
 /// - `dials`: how the API behaves.
 /// - `power`: low-power mode.
 /// - `offline`: nothing is sent.
+/// - `live`: whether the changes of the API arrive.
 /// - `outbox`: what the user has written and the API does not have.
 /// - `state`: the load states of the screen.
 /// - `comments`: the load states of an article's comments.
@@ -27,7 +29,7 @@ struct Feed {
     let model = reader.model
     return merge(
       merge(states(of: screen, in: model), comments(of: screen, in: model), outbox(of: model)),
-      merge(dials(in: model), power, offline), merge(stores, session))
+      merge(dials(in: model), power, offline), merge(stores, session, live(in: model)))
   }
 
   private func states<S: Screen>(of screen: S, in model: NewsModel) -> some Events {
@@ -47,6 +49,11 @@ struct Feed {
 
   private func dials(in model: NewsModel) -> some Events {
     model.dials.states(for: .dials).compactMap { $0.value }.map { ServerSentEvent("dials", $0) }
+  }
+
+  private func live(in model: NewsModel) -> some Events {
+    [model.layer.live].compactMap(\.self).async.flatMap { $0.statuses }.map(\.isLive).removeDuplicates()
+      .map { ServerSentEvent("live", $0) }
   }
 
   private var power: some Events { switches.power.updates.map { ServerSentEvent("power", $0) } }

@@ -199,7 +199,8 @@ function showBadges() {
   if (feed?.readyState !== EventSource.OPEN && feed?.hasFailed) made.push(element("span", { class: "badge offline" }, "The reader has stopped"));
   else if (state?.isOffline) made.push(element("span", { class: "badge offline" }, at ? `Offline – the news as of ${at}` : "Offline"));
   else if (state?.error && state.phase === "loaded") made.push(element("span", { class: "badge offline" }, state.error));
-  if (state?.isStale) made.push(element("span", { class: "badge stale" }, "Stale"));
+  // While changes arrive, a stale value is the latest, or its successor is on its way.
+  if (state?.isStale && !document.documentElement.hasAttribute("data-live")) made.push(element("span", { class: "badge stale" }, "Stale"));
   // What the outbox has to say it says itself.
   renew(badges, [...made, outbox.badge()]);
   const text = made.map((one) => one.textContent).filter((one) => one !== "Stale").join(". ");
@@ -277,6 +278,10 @@ function listen() {
     // The connection is back.
     if (known.isOffline && !isOffline) refresh();
     known.isOffline = isOffline;
+  });
+  on("live", (isLive) => {
+    document.documentElement.toggleAttribute("data-live", isLive);
+    showBadges();
   });
   on("power", (isLow) => { switches.elements.power.checked = isLow; });
   on("over", () => begin());
