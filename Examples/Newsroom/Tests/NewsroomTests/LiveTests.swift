@@ -53,7 +53,9 @@ import Testing
       await article.wait(timeLimit: patience) { $0.value?.summary.title == "Large computers" }
       // A value of another list may have brought the title: the lists themselves are fresh, too.
       await search.wait(timeLimit: patience) { $0.value?.articles.first?.title == "Large computers" && !$0.isStale }
-      await front.wait(timeLimit: patience) { $0.value?.contains { $0.title == "Large computers" } == true && !$0.isStale }
+      await front.wait(timeLimit: patience) {
+        $0.value?.contains { $0.title == "Large computers" } == true && !$0.isStale
+      }
       #expect(try await asked("/articles/3", news) <= 3)
       #expect(try await asked("/articles", news) <= 3)
     }
