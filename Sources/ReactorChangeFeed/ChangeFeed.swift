@@ -7,7 +7,8 @@ import Synchronization
 /// let feed = ChangeFeed()
 /// router.get("events") { request, context in
 ///   let stream = try feed.open(request.head, for: [.init("user:\(context.user.id)")])
-///   return Response(status: .ok, headers: ChangeFeed.fields, body: .init(asyncSequence: stream))
+///   let bytes = stream.map { ByteBuffer(bytes: $0) }
+///   return Response(status: .ok, headers: ChangeFeed.fields, body: .init(asyncSequence: bytes))
 /// }
 /// router.put("posts/:id") { request, context in
 ///   try await store.save(post)

@@ -3,7 +3,7 @@ public import ReactorCore
 /// The state of the stream of a server's changes.
 ///
 /// ```swift
-/// for await status in layer.live.statuses { badge.isHidden = status.isLive }
+/// let isLive = layer.live?.status.isLive == true
 /// ```
 public enum LiveStatus: Sendable {
   /// Changes arrive. Polling streams poll rarely.

@@ -28,20 +28,20 @@ public final class LiveUpdates: Sendable {
   let mapping: LiveMapping
   private let configuration: LiveConfiguration
   private let link: Link
-  private let open: Opening
+  let open: Opening
   /// The time on the configuration's clock since the updates were created.
   private let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let random: SplitMix64
-  private let executor: (any TaskExecutor)?
-  private let reader: ChangeReader
-  private let state: Mutex<State>
+  let executor: (any TaskExecutor)?
+  let reader: ChangeReader
+  let state: Mutex<State>
 
   private struct Link: Sendable {
     weak var layer: LayerContext?
   }
 
-  private struct State {
+  struct State {
     var live: LiveState
     var queue: RefetchQueue
     var connection: (task: TaskHandle, number: UInt64)?
@@ -130,7 +130,8 @@ extension LiveUpdates {
   /// last. The sequence ends with the layer, and when its reader is cancelled.
   ///
   /// ```swift
-  /// for await status in layer.live.statuses { banner.isHidden = status.isLive }
+  /// if let live = layer.live { for await status in live.statuses { banner.isHidden = status.isLive
+  /// } }
   /// ```
   public var statuses: some AsyncSequence<LiveStatus, Never> & Sendable {
     let (stream, continuation) = AsyncStream.makeStream(of: LiveStatus.self, bufferingPolicy: .bufferingNewest(1))
@@ -152,13 +153,22 @@ extension LiveUpdates {
   /// Opens the stream now, without a wait. An open one is replaced.
   ///
   /// ```swift
-  /// .refreshable { layer.live.reconnect() }
+  /// .refreshable { layer.live?.reconnect() }
   /// ```
   ///
   /// Call it where the program knows better than the stream: after a push notification, or when the
   /// app returns from the background, where the old connection may be dead without an error.
   /// Nothing happens while nothing is observed.
-  public func reconnect() { update { state, _ in state.reconnect() } }
+  public func reconnect() {
+    retryFailed()
+    update { state, _ in state.reconnect() }
+  }
+
+  /// Requests at once what waits because its last request failed.
+  private func retryFailed() {
+    let time = elapsed()
+    state.withLock { $0.queue.retryFailed(at: time) }
+  }
 }
 
 extension LiveUpdates: LayerPart {
@@ -174,7 +184,10 @@ extension LiveUpdates: LayerPart {
     return PartRemoval({}, end: { [weak self] in self?.update { state, _ in state.cleared() } })
   }
 
-  package func wentOnline() { update { state, time in state.reachable(true, at: time) } }
+  package func wentOnline() {
+    retryFailed()
+    update { state, time in state.reachable(true, at: time) }
+  }
 
   package func observationChanged() {
     guard let layer else { return }
@@ -192,7 +205,7 @@ extension LiveUpdates: LayerPart {
 
 extension LiveUpdates {
   /// Changes the state under its lock, and performs the actions without it.
-  private func update(_ change: (inout LiveState, Duration) -> [LiveState.Action]) {
+  func update(_ change: (inout LiveState, Duration) -> [LiveState.Action]) {
     let time = elapsed()
     let actions = state.withLock { state in
       let actions = change(&state.live, time)
@@ -316,115 +329,6 @@ extension LiveUpdates {
       }
       settle()
     }
-  }
-
-  private func connect(_ number: UInt64, _ lastEventID: String) {
-    let task = TaskHandle(priority: nil)
-    let old = state.withLock { state -> TaskHandle? in
-      // A later change has replaced it already.
-      guard state.live.connection == number else { return task }
-      defer { state.connection = (task, number) }
-      return state.connection?.task
-    }
-    old?.cancel()
-    guard old !== task else { return }
-    task.attach(
-      spawnApart(on: executor) { [weak self, open] in
-        do throws(ReactorError) {
-          let response = try await open(lastEventID)
-          let isStream = response.isEventStream
-          let head: LiveState.Head =
-            response.status == 204 ? .ended : isStream ? .stream : .other(contentType: response.contentType)
-          self?.update { state, time in state.opened(number, head, at: time) }
-          guard isStream, response.status != 204 else { return }
-          try await Self.read(response) { events, parser in
-            self?.apply(events, parser, number)
-          } unreadable: {
-            self?.state.withLock { $0.live.becameUnreadable(number) }
-          }
-          self?.update { state, time in state.ended(number, nil, at: time) }
-        } catch {
-          self?.ended(number, error)
-        }
-      })
-  }
-
-  /// Reads a stream to its end. It retains no updates, so that their release ends it.
-  private static func read(
-    _ response: LiveResponse, apply: ([ServerSentEvent], EventStreamParser) -> Void, unreadable: () -> Void
-  ) async throws(ReactorError) {
-    // Without the place of the request, which may be of a history that is over.
-    var parser = EventStreamParser()
-    do {
-      for try await bytes in response.body {
-        var events: [ServerSentEvent] = []
-        var failure: EventSourceError?
-        do throws(EventSourceError) {
-          try parser.feed(bytes) { (event: ServerSentEvent) in events.append(event) }
-        } catch { failure = error }
-        apply(events, parser)
-        guard let failure else { continue }
-        unreadable()
-        throw failure
-      }
-    } catch {
-      throw ReactorError(error, wrap: ReactorError.network)
-    }
-  }
-
-  /// Applies the events of one piece of the stream. Changes that it tells in a row are one mark.
-  private func apply(_ events: [ServerSentEvent], _ parser: EventStreamParser, _ number: UInt64) {
-    let signals = events.map { (signal(of: $0), $0.id) }
-    let position = parser.lastEventID
-    update { state, time in
-      if let retry = parser.retry { state.asksToWait(number, retry) }
-      var actions: [LiveState.Action] = []
-      for (signal, id) in signals { actions += state.received(number, signal, id: id, at: time) }
-      state.heard(number, position: position, at: time)
-      return actions.joined
-    }
-  }
-
-  private func signal(of event: ServerSentEvent) -> LiveSignal {
-    guard let reading = mapping.reading else { return reader.signal(of: event) }
-    guard let layer else { return .nothing }
-    let effects: [LiveEffect]?
-    // An event that cannot be read may have named anything.
-    do { effects = try reading(event) } catch { return .gap }
-    guard let effects else { return .gap }
-    var sets: [ResourceSet] = []
-    for effect in effects {
-      switch effect {
-      case .gap: return .gap
-      case .stale(let set): sets.append(set)
-      }
-    }
-    return sets.isEmpty ? .nothing : .changed(layer.set(of: sets), spread: .zero)
-  }
-
-  private func ended(_ number: UInt64, _ error: ReactorError) {
-    var (status, pause): (Int?, Duration?) = (nil, nil)
-    if case .server(let response, _) = error {
-      status = response.status.code
-      pause = layer.flatMap { RetryPolicy.retryAfter(in: response.headerFields, now: $0.configuration.now()) }
-    }
-    update { state, time in state.ended(number, error, status: status, pause: pause, at: time) }
-  }
-}
-
-extension [LiveState.Action] {
-  /// The actions, with marks in a row made one: a burst costs one pass through memory.
-  fileprivate var joined: [LiveState.Action] {
-    var joined: [LiveState.Action] = []
-    for action in self {
-      if case .mark(let set, let spread) = action, case .mark(var earlier, let before)? = joined.last {
-        earlier.formUnion(set)
-        joined[joined.count - 1] = .mark(earlier, spread: Swift.max(spread, before))
-      } else {
-        joined.append(action)
-      }
-    }
-    return joined
   }
 }
 

@@ -91,6 +91,12 @@ struct RefetchQueue: Sendable {
     insert(key, due: max(rest, time + min(.seconds(1 << min(count, 6)), Self.longestWait)))
   }
 
+  /// Ends the waits of keys whose last request failed.
+  mutating func retryFailed(at time: Duration) {
+    for key in failures.keys { waiting[key]?.due = max(time, restsUntil[key] ?? .zero) }
+    failures = [:]
+  }
+
   /// Gives up a key whose request failed for good.
   mutating func drop(_ key: RecordKey, at time: Duration) {
     let isAgain = running[key]?.isAgain == true

@@ -260,7 +260,8 @@ extension EngineState {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
     var wait = min(interval, EngineState.longest) * min(factor, 1_000)
-    if let limit = layer.pollingLimit.withLock(\.self), contains(entry, in: limit.set) {
+    // A screen that shows an error polls at its own interval.
+    if entry.error == nil, let limit = layer.pollingLimit.withLock(\.self), contains(entry, in: limit.set) {
       wait = max(wait, min(limit.interval, EngineState.longest))
     }
     var due = subscriber.since + wait

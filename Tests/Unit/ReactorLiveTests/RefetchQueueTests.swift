@@ -45,8 +45,12 @@ import Testing
       #expect(queue.deadline == time + .seconds(wait))
       time += .seconds(wait)
     }
-    queue.add([keys[0]], at: time - .seconds(50))
+    queue.retryFailed(at: time - .seconds(50))
     #expect(queue.next(at: time - .seconds(50)) == [keys[0]])
+    queue.ended(keys[0], isOutdated: true, hasFailed: true, at: time - .seconds(50))
+    #expect(queue.deadline == time - .seconds(49))
+    queue.add([keys[0]], at: time - .seconds(49.7))
+    #expect(queue.next(at: time - .seconds(49.7)) == [keys[0]])
   }
 
   @Test mutating func `a key that stays out of date, though nothing changes, is asked for ever less often`() {
