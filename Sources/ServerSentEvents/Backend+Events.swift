@@ -21,7 +21,7 @@ extension Backend {
   ///
   /// - Parameters:
   ///   - resource: The resource to request, with `Accept: text/event-stream` unless it has the
-  ///     field. Its ``Resource/timeout`` ends with the head of the response.
+  ///     field. Its `Resource.timeout` ends with the head of the response.
   ///   - clock: The clock that measures the timeout.
   public func events(
     for resource: Resource, clock: any Clock<Duration> = ContinuousClock()

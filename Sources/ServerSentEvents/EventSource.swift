@@ -19,21 +19,21 @@ public import ReactorCore
 /// | 2xx with `text/event-stream` | its events |
 /// | 204 | the sequence ends |
 /// | another type | an error; after an earlier success, a new attempt within 5 minutes |
-/// | 401, after ``Backend/authentication`` has had its turn | an error |
+/// | 401, after `Backend.authentication` has had its turn | an error |
 /// | 410 | a new attempt without the id; without one, an error |
 /// | 408, 425, 429, 5xx; no connection; the end of the stream | a new attempt |
 /// | any other status | an error |
 ///
 /// A network that wants a sign-in answers with a page of another type.
 ///
-/// The wait is random, from zero to a ceiling that doubles with each failure (``RetryPolicy``). The
+/// The wait is random, from zero to a ceiling that doubles with each failure (`RetryPolicy`). The
 /// stream's `retry` is the first ceiling. Ten seconds of life reset it. A server may also end each
 /// response after an event, as a long poll. Without connectivity, an attempt waits for it.
 ///
 /// A connection that goes silent without an end counts as alive.
 ///
 /// The request is repeated, so its resource must be safe to repeat. For one response, such as the
-/// answer of a language model, use ``Backend/events(for:clock:)``.
+/// answer of a language model, use `Backend.events(for:)`.
 ///
 /// Cancelling the task that reads ends the sequence without an error.
 public struct EventSource: AsyncSequence, Sendable {
@@ -51,12 +51,12 @@ public struct EventSource: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - backend: The server, with the middlewares of each request. Its transport must be a
-  ///     ``StreamingTransport``.
+  ///     `StreamingTransport`.
   ///   - resource: The resource to read. It is requested with `Accept: text/event-stream`, unless
   ///     it has the field.
   ///   - lastEventID: The id of the event to continue behind, as an earlier process has saved it.
   ///   - retry: The waits between connections.
-  ///     ``RetryPolicy/attempts`` is the number of failures in a row, after which the last one is
+  ///     `RetryPolicy.attempts` is the number of failures in a row, after which the last one is
   ///     thrown.
   ///   - clock: The clock behind every wait.
   ///   - now: The wall clock, for a date in `Retry-After`.

@@ -125,7 +125,7 @@ extension RetryPolicy {
   /// The policy of ``EventSource``: any number of attempts, 2 seconds at first and up to a minute,
   /// and a `Retry-After` of up to ten minutes.
   ///
-  /// The field `retry` of a stream replaces ``firstDelay``, within 0.1 seconds and 10 minutes.
+  /// The field `retry` of a stream replaces `firstDelay`, within 0.1 seconds and 10 minutes.
   public static let reconnecting: RetryPolicy = {
     var policy = RetryPolicy(attempts: .max, firstDelay: .seconds(2))
     policy.longestDelay = .seconds(60)
