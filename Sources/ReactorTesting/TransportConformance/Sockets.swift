@@ -4,13 +4,8 @@ import Foundation
 enum Sockets {
   /// Returns the number of sockets that are connected to a port of this machine.
   static func count(to port: Int) -> Int {
-    var limit = rlimit()
-    #if canImport(Darwin)
-      getrlimit(RLIMIT_NOFILE, &limit)
-    #else
-      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    #endif
-    return (0..<Int32(clamping: min(limit.rlim_cur, 65_536))).count { peerPort(of: $0) == port }
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
+    return (0..<Int32(clamping: min(max(limit, 256), 65_536))).count { peerPort(of: $0) == port }
   }
 
   private static func peerPort(of descriptor: Int32) -> Int? {
