@@ -3,12 +3,12 @@ package import HTTPTypes
 
 /// Responses to URLs that differ in query items which select no other response (`No-Vary-Search`).
 ///
-/// A response is stored under the key of its own URL. Beside it, the store has two notes: the rule
+/// A response is stored under the key of its URL. Beside it, the store has two notes: the rule
 /// of the path, which is its latest value, and an alias for all URLs that are equivalent by it. The
 /// alias has the latest news of them: the key of the newest response, or the time of a change.
 extension HTTPCache {
-  /// Returns the response that answers a request: the record of its own URL, or of an equivalent
-  /// one if that is newer (RFC 9111 §4).
+  /// Returns the response that answers a request: the record of its URL, or the record of an
+  /// equivalent URL if that is newer (RFC 9111 §4).
   ///
   /// The value of the stored response decides whether its URL is equivalent; the rule of the path
   /// only finds it. A stale one does not replace the exact record, but makes it stale. Its
@@ -19,7 +19,7 @@ extension HTTPCache {
   ///   - request: The fields of the request, which select the variant.
   ///   - now: The current time of the wall clock.
   ///   - isFresh: A closure that returns whether a response is fresh now.
-  /// - Returns: The record, and the key of its own URL if that is an equivalent one.
+  /// - Returns: The record, and the key under which it is stored if that is not `key`.
   package func newest(
     _ exact: Record?, of key: RecordKey, for request: HTTPFields, at now: Date, isFresh: (Record.Head) -> Bool
   ) async -> (record: Record?, equivalent: RecordKey?) {

@@ -18,7 +18,7 @@ public enum World: String, CaseIterable, Sendable {
   case fleet
   /// Lists in pages are of one chain, whatever the server inserts, deletes and reorders.
   case lists
-  /// What is observed follows the changes of the server, whatever happens to their stream.
+  /// Observed values follow the changes of the server, whatever happens to their stream.
   case live
 
   public var body: @Sendable (SimulatedWorld) async throws -> Void {

@@ -10,7 +10,7 @@ import Testing
 
 private struct Post: Codable, Hashable { var likes: Int }
 
-/// What an observer of a post has been shown.
+/// The states that an observer of a post has received.
 private final class Screen: Sendable {
   let states = Shared<[LoadState<Post>]>([])
   let task = TaskHandle(priority: nil)

@@ -3,7 +3,7 @@ import HTTPCachingProxy
 import HTTPTypes
 import ReactorCore
 
-/// The cost of `No-Vary-Search`: of misses on a path that has a rule and on one that has none, and
+/// The cost of `No-Vary-Search`: of misses on a path with a rule and on a path without, and
 /// of hits.
 enum EquivalentMiss: Benchmark {
   static let name = "no-vary-search"

@@ -30,7 +30,7 @@ struct ReadingListRoutes: Sendable {
     }
   }
 
-  /// Tells the other clients of the user, and nobody else.
+  /// Tells the clients of this user only.
   private func publishChange(to user: User) { feed.publish([.url("/reading-list")], to: .user(user)) }
 
   private func answer(_ request: Request, _ context: NewsContext) throws -> Response {

@@ -76,7 +76,7 @@ public struct URLSessionTransport: StreamingTransport {
   /// Sends `request` with `body`, follows redirects, and returns the last response at its head,
   /// whatever its status.
   ///
-  /// Each stream has a connection of its own. If more than 1 MiB of the body waits to be read, it
+  /// Each stream has its own connection. If more than 1 MiB of the body waits to be read, it
   /// ends with ``TransportError/tooManyUnread(limit:request:)``: `URLSession` cannot make the
   /// server wait.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> (HTTPResponse, ResponseBody) {
