@@ -18,10 +18,16 @@ public enum ChangeTarget: Sendable, Hashable {
 public struct ChangeAudience: Sendable, Hashable {
   /// The name, which no client sees.
   public let name: String
+  /// An audience without a name, such as that of an absent tenant, is not everyone.
+  private var isEveryone = false
 
   /// Creates an audience: `user:7`, `tenant:acme`.
   public init(_ name: String) { self.name = name }
 
   /// Every client.
-  public static let everyone = ChangeAudience("")
+  public static let everyone: ChangeAudience = {
+    var audience = ChangeAudience("")
+    audience.isEveryone = true
+    return audience
+  }()
 }

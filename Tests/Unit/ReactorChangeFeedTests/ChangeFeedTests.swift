@@ -55,6 +55,16 @@ import Testing
     await reader.value
   }
 
+  @Test func `a change for an audience without a name is not told to everyone`() async throws {
+    let feed = ChangeFeed(configuration)
+    var client = try feed.open(Self.request()).makeAsyncIterator()
+    _ = await client.next()
+    feed.publish([.url("/secret")], to: ChangeAudience(""))
+    feed.publish([.url("/open")])
+    let told = Self.text(await client.next())
+    #expect(told.contains("/open") && !told.contains("/secret"))
+  }
+
   @Test func `a client that comes back gets what it missed, and only what is for it`() async throws {
     let feed = ChangeFeed(configuration)
     var first = try feed.open(Self.request()).makeAsyncIterator()
