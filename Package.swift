@@ -78,10 +78,13 @@ let libraries: [Target] = [
   .target(name: "ReactorLoopback", dependencies: httpTypes, swiftSettings: settings),
   .target(
     name: "ReactorTesting",
-    dependencies: httpTypes + [
-      "ReactorCore", "ReactorFleet", "ReactorLoopback", "ReactorOperators", "ReactorOutbox", "ReactorFlux",
-      "ServerSentEvents",
-    ], swiftSettings: settings),
+    dependencies: httpTypes + ["ReactorCore", "ReactorLoopback", "ReactorOperators", "ReactorFlux"],
+    swiftSettings: settings),
+  // Tests an implementation of a protocol of ours; ReactorTesting tests an app.
+  .target(
+    name: "ReactorConformance",
+    dependencies: httpTypes + ["ReactorCore", "ReactorFleet", "ReactorOutbox", "ReactorTesting", "ServerSentEvents"],
+    swiftSettings: settings),
   .target(
     name: "ReactorSQLite", dependencies: sqlite + ["HTTPCaching", "ReactorCore", "ReactorOutbox"],
     swiftSettings: settings(trait: "SQLite")),
@@ -109,8 +112,8 @@ let support: [Target] = [
   .target(
     name: "TestSupport",
     dependencies: httpTypes + [
-      "HTTPCaching", "HTTPCachingProxy", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorLive", "ReactorOutbox",
-      "ReactorTesting",
+      "HTTPCaching", "HTTPCachingProxy", "ReactorConformance", "ReactorCore", "ReactorFleet", "ReactorLists",
+      "ReactorLive", "ReactorOutbox", "ReactorTesting",
     ], path: "Tests/Support", swiftSettings: settings),
   // `make demo`. A target of this package, so that it compiles little and resolves less.
   .executableTarget(
@@ -124,7 +127,7 @@ let support: [Target] = [
   .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
   // The long run of the simulation.
   .executableTarget(
-    name: "Simulate", dependencies: ["ReactorTesting", "TestSupport"], path: "Tests/Simulate",
+    name: "Simulate", dependencies: ["ReactorConformance", "ReactorTesting", "TestSupport"], path: "Tests/Simulate",
     swiftSettings: settings),
   .executableTarget(
     name: "StoreWriter",
@@ -147,18 +150,19 @@ let tests: [Target] = [
       "ReactorTesting", "TestSupport",
     ]),
   tests(of: "Races", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
-  tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorTesting"]),
+  tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorConformance", "ReactorTesting"]),
   // Suites that run after all others: they need both processors, kill processes, fail disks, damage
   // files, run programs or measure memory.
   tests(
     of: "Faults",
     sqlite + httpTypes + [
-      "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorDemo",
+      "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorConformance", "ReactorTesting",
+      "ReactorDemo",
       "TestSupport", "StoreWriter", "Simulate",
       .target(name: "CFaultVFS", condition: .when(traits: ["SQLite", "Server"])),
     ], settings: settings(trait: "SQLite")),
   tests(of: "FastJSONTests", ["FastJSON", "ReactorTesting"]),
-  tests(of: "HTTPCachingTests", httpTypes + ["HTTPCaching", "ReactorTesting", "TestSupport"]),
+  tests(of: "HTTPCachingTests", httpTypes + ["HTTPCaching", "ReactorConformance", "ReactorTesting", "TestSupport"]),
   tests(
     of: "HTTPCachingProxyTests",
     httpTypes + ["HTTPCachingProxy", "HTTPCaching", "ReactorTesting", "TestSupport"]),
@@ -168,26 +172,32 @@ let tests: [Target] = [
     httpTypes + ["ReactorOperators", "ReactorCore", "ReactorTesting", "TestSupport"]
       + products(["AsyncAlgorithms"], package: "swift-async-algorithms", trait: "Server"),
     settings: settings(trait: "AsyncAlgorithms")),
-  tests(of: "ReactorCoreTests", httpTypes + ["ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"]),
+  tests(
+    of: "ReactorCoreTests",
+    httpTypes + ["ReactorCore", "ReactorConformance", "ReactorTesting", "SwiftUIStandIn", "TestSupport"]),
   tests(
     of: "ReactorListsTests",
     httpTypes + ["ReactorLists", "ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"]),
   tests(
     of: "ReactorOutboxTests",
-    httpTypes + ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
+    httpTypes + ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorTesting", "TestSupport"]),
   tests(
     of: "ReactorFleetTests",
     httpTypes + [
-      "ReactorFleet", "HTTPCachingProxy", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport",
+      "ReactorFleet", "HTTPCachingProxy", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorTesting",
+      "TestSupport",
     ]),
   tests(
     of: "ServerSentEventsTests",
-    httpTypes + ["ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorTesting", "TestSupport"]),
+    httpTypes + [
+      "ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorConformance", "ReactorTesting", "TestSupport",
+    ]),
   tests(of: "ReactorFluxTests", ["ReactorFlux"]),
   tests(
     of: "ReactorLiveTests",
     httpTypes + [
-      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorTesting", "ServerSentEvents",
+      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorTesting",
+      "ServerSentEvents",
       "TestSupport",
     ]),
   tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
@@ -198,18 +208,25 @@ let tests: [Target] = [
     of: "ReactorTestingTests",
     httpTypes + ["ReactorTesting", "ReactorLoopback", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport"]),
   tests(
+    of: "ReactorConformanceTests",
+    httpTypes + [
+      "ReactorConformance", "ReactorCore", "ReactorLoopback", "ReactorTesting", "ServerSentEvents", "TestSupport",
+    ]),
+  tests(
     of: "ReactorSQLiteTests",
-    sqlite + httpTypes + ["ReactorSQLite", "ReactorCore", "ReactorOutbox", "ReactorTesting", "TestSupport"],
+    sqlite + httpTypes + [
+      "ReactorSQLite", "ReactorCore", "ReactorOutbox", "ReactorConformance", "ReactorTesting", "TestSupport",
+    ],
     settings: settings(trait: "SQLite")),
   tests(
     of: "ReactorAsyncHTTPClientTests",
     asyncHTTPClient + httpTypes + [
-      "ReactorAsyncHTTPClient", "ReactorCore", "ReactorTesting", "TestSupport",
+      "ReactorAsyncHTTPClient", "ReactorCore", "ReactorConformance", "ReactorTesting", "TestSupport",
     ], settings: settings(trait: "AsyncHTTPClient")),
   tests(
     of: "ReactorValkeyTests",
     valkey + products(["NIOTestUtils"], package: "swift-nio", trait: "Valkey") + [
-      "ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorTesting", "TestSupport",
+      "ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorConformance", "ReactorTesting", "TestSupport",
     ], settings: settings(trait: "Valkey")),
   tests(
     of: "ReactorObservabilityTests",
@@ -239,6 +256,7 @@ let package = Package(
     .library(name: "ReactorChangeFeed", targets: ["ReactorChangeFeed"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
+    .library(name: "ReactorConformance", targets: ["ReactorConformance"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),
     .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
     .library(name: "ReactorFleet", targets: ["ReactorFleet"]),

@@ -22,7 +22,7 @@ FIGURES = (
 PRODUCTS = {
     "ReactorCore": "The model layer", "HTTPCaching": "On its own", "HTTPCachingProxy": "For proxies", "FastJSON": "On its own",
     "ReactorOutbox": "For writes", "ReactorLists": "For lists in pages", "ReactorOperators": "For screens", "ReactorLive": "For changes of the server", "ReactorChangeFeed": "For servers", "ServerSentEvents": "For streams of events", "ReactorFlux": "For state of the app", "ReactorSQLite": "Trait SQLite",
-    "ReactorAsyncHTTPClient": "Trait AsyncHTTPClient", "ReactorTesting": "For tests",
+    "ReactorAsyncHTTPClient": "Trait AsyncHTTPClient", "ReactorTesting": "For tests", "ReactorConformance": "For tests of your own parts",
     "ReactorInspector": "For debug builds",
 }
 HUES = (205, 28, 262, 300, 338, 48, 150, 185, 88, 8)

@@ -97,10 +97,3 @@ final class FleetUpstream: LayerUpstream {
     }
   }
 }
-
-/// The error for a request that another process just sent without success.
-package struct FailedElsewhere: Error, CustomStringConvertible {
-  package var description: String {
-    "another process's request to the server just failed; retry in a second"
-  }
-}

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A counter that tasks can wait for.
-final class Tally: Sendable {
+package final class Tally: Sendable {
   private struct Waiter {
     let id: Int
     let count: Int
@@ -23,9 +23,11 @@ final class Tally: Sendable {
 
   private let state = Mutex(State())
 
-  var value: Int { state.withLock { $0.value } }
+  package init() {}
 
-  func add(_ change: Int) {
+  package var value: Int { state.withLock { $0.value } }
+
+  package func add(_ change: Int) {
     let ready = state.withLock { state in
       state.value += change
       return state.takeReady()
@@ -36,7 +38,7 @@ final class Tally: Sendable {
   /// Returns once the counter is at least `count`.
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
-  func wait(for count: Int) async throws {
+  package func wait(for count: Int) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID

@@ -132,7 +132,7 @@ public final class TestClock: Clock {
 
   /// Suspends until the clock has reached `deadline`, even if the task is cancelled. For work that
   /// cannot be abandoned.
-  func sleepIgnoringCancellation(until deadline: Instant) async {
+  package func sleepIgnoringCancellation(until deadline: Instant) async {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID

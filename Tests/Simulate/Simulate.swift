@@ -1,4 +1,5 @@
 import Foundation
+import ReactorConformance
 import ReactorTesting
 import TestSupport
 

@@ -2,6 +2,7 @@
   import Foundation
   import HTTPTypes
   public import ReactorCore
+  import ReactorConformance
   import ReactorTesting
 
   /// Sends a file of 64 MB, and sees what that takes of the process's own memory. For a process

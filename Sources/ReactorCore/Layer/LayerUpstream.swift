@@ -47,3 +47,12 @@ package struct UpstreamRequest: Sendable {
   /// Records that a shared response is the answer, of so many bytes.
   package let shared: @Sendable (_ bytes: Int, _ isAwaited: Bool) -> Void
 }
+
+/// The error for a request that another process just sent without success.
+package struct FailedElsewhere: Error, CustomStringConvertible {
+  package init() {}
+
+  package var description: String {
+    "another process's request to the server just failed; retry in a second"
+  }
+}

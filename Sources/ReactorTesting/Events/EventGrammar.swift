@@ -1,6 +1,5 @@
 package import HTTPTypes
 package import ReactorCore
-import ReactorFleet
 
 /// The possible orders of the events of one key and one model.
 ///

@@ -1,3 +1,4 @@
+import ReactorConformance
 import ReactorCore
 import ReactorTesting
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import ReactorConformance
 import ReactorCore
 import ReactorTesting
 import Synchronization

@@ -1,6 +1,7 @@
 import HTTPTypes
+public import ReactorConformance
 import ReactorCore
-public import ReactorTesting
+import ReactorTesting
 
 /// The worlds in which the library runs beside its model. A test runs some seeds of each, and `make
 /// simulate` as many as one likes.

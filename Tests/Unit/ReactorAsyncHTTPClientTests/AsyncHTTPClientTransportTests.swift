@@ -4,6 +4,7 @@
   import HTTPTypes
   import ReactorAsyncHTTPClient
   import ReactorCore
+  import ReactorConformance
   import ReactorTesting
   import Testing
 

@@ -1,3 +1,4 @@
+import ReactorConformance
 import ReactorFleet
 import ReactorTesting
 import Testing

@@ -3,6 +3,7 @@
   import GRDB
   import ReactorCore
   import ReactorOutbox
+  import ReactorConformance
   import ReactorTesting
   import TestSupport
   import Testing

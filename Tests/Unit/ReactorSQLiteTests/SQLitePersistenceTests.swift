@@ -3,6 +3,7 @@
   import HTTPTypes
   import ReactorCore
   import ReactorSQLite
+  import ReactorConformance
   import ReactorTesting
   import TestSupport
   import Testing

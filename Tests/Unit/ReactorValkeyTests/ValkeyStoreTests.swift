@@ -2,6 +2,7 @@
   import Foundation
   import HTTPCaching
   import ReactorFleet
+  import ReactorConformance
   import ReactorTesting
   import Testing
 

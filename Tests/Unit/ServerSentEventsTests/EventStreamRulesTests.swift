@@ -1,3 +1,4 @@
+import ReactorConformance
 import ReactorTesting
 import ServerSentEvents
 import TestSupport

@@ -17,7 +17,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "DictionaryPersistenceTests",
-      dependencies: ["DictionaryPersistence", .product(name: "ReactorTesting", package: "Reactor")],
+      dependencies: ["DictionaryPersistence", .product(name: "ReactorConformance", package: "Reactor")],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCaching
 import HTTPTypes
+import ReactorConformance
 import ReactorFleet
 import ReactorTesting
 import Synchronization

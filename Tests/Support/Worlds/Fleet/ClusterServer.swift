@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCachingProxy
 import HTTPTypes
+import ReactorConformance
 import ReactorCore
 import ReactorFleet
 import ReactorTesting

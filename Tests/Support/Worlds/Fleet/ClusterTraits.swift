@@ -1,3 +1,4 @@
+import ReactorConformance
 import ReactorTesting
 
 /// The faults of one world of servers with a shared store.

@@ -1,4 +1,5 @@
 import Foundation
+import ReactorConformance
 import ReactorCore
 import ReactorOutbox
 import ReactorTesting

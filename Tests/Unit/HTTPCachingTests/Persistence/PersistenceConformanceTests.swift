@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCaching
 import HTTPTypes
+import ReactorConformance
 import ReactorCore
 import ReactorTesting
 import TestSupport

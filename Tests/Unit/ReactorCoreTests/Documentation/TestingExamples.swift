@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Observation
+import ReactorConformance
 import ReactorCore
 import ReactorOperators
 import ReactorTesting

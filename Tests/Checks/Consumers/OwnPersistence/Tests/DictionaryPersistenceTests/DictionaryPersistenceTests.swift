@@ -1,5 +1,5 @@
 import DictionaryPersistence
-import ReactorTesting
+import ReactorConformance
 import Testing
 
 @Suite struct `A persistence of somebody else` {
