@@ -3,10 +3,19 @@ package enum ContentType {
   /// Returns the charset of a text in lower case (RFC 9110 §8.3.2), or UTF-8 if the value names
   /// none.
   package static func charset(of value: String?) -> String {
-    for parameter in value?.split(separator: ";").dropFirst() ?? [] {
-      let parts = parameter.lowercased().split(separator: "=", maxSplits: 1).map { $0.filter { !" \t\"".contains($0) } }
-      if parts.count == 2, parts[0] == "charset" { return parts[1] }
+    guard let value, value.utf8.contains(UInt8(ascii: ";")) else { return "utf-8" }
+    for parameter in value.utf8.split(separator: UInt8(ascii: ";")).dropFirst() {
+      guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { continue }
+      let name = parameter[..<equals].lazy.filter(isSignificant).map(\.asciiLowercased)
+      guard name.elementsEqual("charset".utf8) else { continue }
+      let charset = parameter[equals...].dropFirst().lazy.filter(isSignificant).map(\.asciiLowercased)
+      return charset.elementsEqual("utf-8".utf8) ? "utf-8" : String(decoding: Array(charset), as: UTF8.self)
     }
     return "utf-8"
+  }
+
+  /// Returns `false` for white space and the quotes of a value.
+  private static func isSignificant(_ byte: UInt8) -> Bool {
+    byte != UInt8(ascii: " ") && byte != UInt8(ascii: "\t") && byte != UInt8(ascii: "\"")
   }
 }

@@ -36,7 +36,8 @@ struct Charset {
   static func json(_ data: Data, contentType: String?) -> Data {
     guard let contentType, contentType.utf8.contains(UInt8(ascii: ";")) else { return data }
     let charset = Charset(contentType: contentType)
-    guard let encoding = encodings[charset.name], encoding != .utf8, String(validating: data, as: UTF8.self) == nil,
+    guard charset.name != "utf-8", let encoding = encodings[charset.name], encoding != .utf8,
+      String(validating: data, as: UTF8.self) == nil,
       FastJSONDecoder.utf8(data) == nil, let text = String(data: data, encoding: encoding)
     else { return data }
     return Data(text.utf8)
