@@ -3,7 +3,7 @@ public import Foundation
 /// A `multipart/form-data` body, read as a strict server does (RFC 2046 §5.1.1, RFC 7578 §4),
 /// without the code that writes one.
 public struct MultipartBody {
-  public struct Part: Equatable {
+  public struct Part: Equatable, Sendable {
     public var name: String
     public var fileName: String?
     public var contentType: String?

@@ -8,12 +8,15 @@ extension SimulatedDisk {
   /// Returns the outbox on the disk for one process, until that process crashes.
   ///
   /// A commit in flight at a crash is there whole afterwards, or not at all. A commit that fails
-  /// has changed nothing.
+  /// has changed nothing. The outbox takes forms, whose copies survive as its entries do.
   public func openOutbox() -> some OutboxStorage { openOutbox(in: nil) }
 
   /// Returns the outbox on the disk for a process that may also crash by itself.
-  package func openOutbox(in process: SimulatedProcess?) -> some OutboxStorage {
-    OutboxHandle(disk: self, tenant: tenant(process))
+  ///
+  /// - Parameter store: A real store whose calls take time and fail; `nil` for the disk's own, in
+  ///   memory.
+  package func openOutbox(in process: SimulatedProcess?, over store: (any FormStorage)? = nil) -> some FormStorage {
+    OutboxHandle(disk: self, tenant: tenant(process), store: store ?? outboxPlatter)
   }
 
   /// Returns the part of the outbox that belongs to a scope, without latency and faults.
@@ -22,35 +25,48 @@ extension SimulatedDisk {
     (try? await outboxPlatter.contents(of: scope)) ?? OutboxContents()
   }
 
-  private struct OutboxHandle: OutboxStorage {
+  private struct OutboxHandle: FormStorage {
     let disk: SimulatedDisk
     let tenant: Tenant
+    let store: any FormStorage
 
     func contents(of scope: Scope) async throws -> OutboxContents {
-      await disk.takeTimeWhatever()
-      guard !disk.hasCrashed(tenant) else { throw FaultyPersistence.Crashed() }
-      guard !disk.draws.chance(disk.faults.withLock(\.loadFailure)) else { throw Failed() }
-      return try await disk.outboxPlatter.contents(of: scope)
+      try await read { try await store.contents(of: scope) }
     }
 
     func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-      try await write { try await disk.outboxPlatter.commit(changes, in: scope) }
+      try await write { try await store.commit(changes, in: scope) }
     }
 
     func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
-      try await write { try await disk.outboxPlatter.claim(id, in: scope, by: process, now: now, until: until) }
+      try await write { try await store.claim(id, in: scope, by: process, now: now, until: until) }
     }
 
     func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
-      try await write { try await disk.outboxPlatter.release(id, in: scope, by: process) }
+      try await write { try await store.release(id, in: scope, by: process) }
     }
 
     func removeAll(in scope: Scope?) async throws {
-      try await write { try await disk.outboxPlatter.removeAll(in: scope) }
+      try await write { try await store.removeAll(in: scope) }
     }
 
     func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
-      try await write { try await disk.outboxPlatter.removeAll(in: scope, keeping: ids) }
+      try await write { try await store.removeAll(in: scope, keeping: ids) }
+    }
+
+    func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+      try await write { try await store.keep(form, for: id, in: scope) }
+    }
+
+    func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
+      try await read { try await store.form(of: id, in: scope, contentType: contentType) }
+    }
+
+    private func read<Value>(_ body: () async throws -> Value) async throws -> Value {
+      await disk.takeTimeWhatever()
+      guard !disk.hasCrashed(tenant) else { throw FaultyPersistence.Crashed() }
+      guard !disk.draws.chance(disk.faults.withLock(\.loadFailure)) else { throw Failed() }
+      return try await body()
     }
 
     /// Writes before or after the latency, so that a crash in between finds it done or not.

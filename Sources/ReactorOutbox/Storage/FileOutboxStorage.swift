@@ -1,5 +1,5 @@
 public import Foundation
-import HTTPCaching
+package import HTTPCaching
 public import ReactorCore
 import Synchronization
 
@@ -54,7 +54,7 @@ public final class FileOutboxStorage: OutboxStorage {
   ///   - lockWait: The time to wait for another process.
   ///   - clock: The clock of that wait.
   ///   - now: Returns the time for the names of damaged journals.
-  init(
+  package init(
     directory: URL, system: FileSystem, lockWait: Duration = .seconds(10),
     clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
   ) {

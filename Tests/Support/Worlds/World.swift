@@ -99,7 +99,7 @@ public enum World: String, CaseIterable, Sendable {
   }
 
   private static let outboxBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
-    let town = OutboxWorld(world)
+    let town = try OutboxWorld(world)
     await world.users(4, steps: 1...12) { try await town.step($0) }
     try await town.recover()
     try await town.judgeEnd()

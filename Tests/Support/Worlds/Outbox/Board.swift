@@ -29,7 +29,7 @@ struct Price: Codable, Sendable, Hashable {
 
 /// A user's wish for a board. All mutations have one, so that the reference knows their drafts.
 struct Errand: Codable, Sendable, Hashable {
-  enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak, photo }
+  enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak, photo, upload }
 
   /// By which the server and the reference know it, whatever happens to its ids.
   var mark: Int
@@ -49,7 +49,7 @@ struct Errand: Codable, Sendable, Hashable {
   var page: String { "\(board)/\(card.int)" }
 
   /// The paths over whose values it lays a draft.
-  var paths: [String] { isNeverSent ? [] : [board, page] }
+  var paths: [String] { isNeverSent || kind == .upload ? [] : [board, page] }
 
   /// The outbox refuses its request.
   var isNeverSent: Bool { kind == .leak || kind == .photo }
@@ -65,7 +65,7 @@ struct Errand: Codable, Sendable, Hashable {
     case .remove:
       guard path == board else { return nil }
       value.cards.removeAll { $0.id == card.int }
-    case .leak, .photo: break
+    case .leak, .photo, .upload: break
     }
     return value
   }

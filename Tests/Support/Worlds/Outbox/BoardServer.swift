@@ -70,6 +70,8 @@ final class BoardServer: Sendable {
 
   let world: SimulatedWorld
   let habits: Habits
+  /// The bytes of each form, by its mark, as they were copied when its entry was added.
+  let forms = Shared<[Int: Data]>([:])
   private let draws: SeededDraws
   private let state = Mutex(State())
 
@@ -260,10 +262,7 @@ extension BoardServer {
         HTTPResponse(status: .unprocessableContent), Data("no, \(request.headerFields[.authorization] ?? "")".utf8)
       )
     }
-    let change = body.flatMap { try? JSONDecoder().decode(CardChange.self, from: $0) } ?? CardChange()
-    world.check(
-      body == nil || change.price == Price(of: mark), "\(mark) costs \(String(describing: change.price)) at the server")
-    let (answer, isApplied) = carryOut(request, change, mark)
+    let (answer, isApplied) = request.path == Upload.path ? take(body, mark) : carryOut(request, body, mark)
     if isApplied {
       let client = request.headerFields[.client].flatMap(Int.init) ?? 0
       let now = now
@@ -276,9 +275,20 @@ extension BoardServer {
     return request.headerFields[.idempotencyKeyField] == nil ? answered(answer.0, answer.1) : answer
   }
 
-  private func carryOut(_ request: HTTPRequest, _ change: CardChange, _ mark: Int) -> (
+  /// Takes a form, of which each byte must be as it was submitted.
+  private func take(_ form: Data?, _ mark: Int) -> (answer: (HTTPResponse, Data), isApplied: Bool) {
+    let isWhole = form != nil && form == forms.value[mark]
+    world.check(
+      isWhole, "of the form \(mark), the server gets \(form?.count ?? 0) bytes, and not those that were copied")
+    return ((HTTPResponse(status: .created), Data("{}".utf8)), true)
+  }
+
+  private func carryOut(_ request: HTTPRequest, _ body: Data?, _ mark: Int) -> (
     answer: (HTTPResponse, Data), isApplied: Bool
   ) {
+    let change = body.flatMap { try? JSONDecoder().decode(CardChange.self, from: $0) } ?? CardChange()
+    world.check(
+      body == nil || change.price == Price(of: mark), "\(mark) costs \(String(describing: change.price)) at the server")
     let path = request.path ?? ""
     let refusal = { (status: HTTPResponse.Status) in ((HTTPResponse(status: status), Data()), false) }
     guard request.method != .post else { return (add(to: path, change, mark), true) }

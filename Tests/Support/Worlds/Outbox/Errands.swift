@@ -102,11 +102,14 @@ struct CheckCardOnce: CheckingMutation {
 
 /// Would send more than an outbox saves.
 struct AddPhoto: ErrandMutation {
+  private static let photo = Data(repeating: UInt8(ascii: "x"), count: StoredEntry.byteLimit)
+
   var errand: Errand
 
   func request(_ known: Known) async throws -> Resource {
-    let photo = String(repeating: "x", count: StoredEntry.byteLimit)
-    return try await request(errand.board, .post, CardChange(title: photo))
+    var resource = try await request(errand.board, .post, nil)
+    resource.body = Self.photo
+    return resource
   }
 }
 

@@ -41,7 +41,11 @@ final class OutboxClient: Sendable {
     world.note("client \(number) of \(owner) begins\(isOff ? ", switched off" : "")")
     book.begin(number, owner)
     identities = IdentitySource(book, number, draws)
-    let storage = NotedStorage(base: world.disk.openOutbox(in: process), book: book, client: number, knowsAll: knowsAll)
+    let own = Shared(Own())
+    let desk = CopyDesk(book, process, traits, stepDraws) { own.value.client?.end(crashes: true) }
+    let store = book.files.map { $0.open(now: world.clock.wallClock) { [desk] in desk.fault($0, $1) } }
+    let storage = NotedStorage(
+      base: world.disk.openOutbox(in: process, over: store), book: book, client: number, knowsAll: knowsAll, desk: desk)
     var outbox = OutboxConfiguration(
       storage: storage, mutations: knowsAll ? Self.types + [RenameCard.self] : Self.types)
     outbox.idempotencyWindow = traits.window
@@ -60,7 +64,6 @@ final class OutboxClient: Sendable {
     layer = ModelLayer(
       backend: backend, persistence: world.disk.open(in: process), scope: Scope(owner), configuration: configuration,
       extensions: [.outbox(outbox)])
-    let own = Shared(Own())
     boards = traits.writesThrough || traits.leaves ? Self.stepping(layer, own) : layer.reactor()
     own.change { $0.client = self }
     courier.entries.change { [weak layer] in $0 = { [weak layer] in layer?.outbox.entries ?? [] } }

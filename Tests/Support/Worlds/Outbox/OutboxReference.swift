@@ -11,6 +11,10 @@ final class OutboxReference: Sendable {
   struct Record: Sendable {
     let id: UUID
     let errand: Errand
+    /// The process that has submitted it.
+    let client: Int
+    /// Its submission has returned.
+    var isOver = false
     /// `submit` has returned.
     var isAcknowledged = false
     /// A process has said so.
@@ -31,6 +35,11 @@ final class OutboxReference: Sendable {
     var wasSentInDoubt = false
     /// The end that was said last.
     var end: String?
+    /// It was submitted by the process that then removed everything.
+    var wasRemoved = false
+    /// The copy of its form may stay for a while: its process has crashed, or a file cannot be
+    /// removed.
+    var mayLeaveCopy = false
   }
 
   /// An entry, as one process shows it.
@@ -121,15 +130,19 @@ final class OutboxReference: Sendable {
     var tokens: [ObservationToken] = []
     /// The calls of the store that fail, by the steps that made them fail.
     var failing: [StoreCall] = []
+    var uploads: [Int: Upload] = [:]
   }
 
   let world: SimulatedWorld
   let server: BoardServer
   let traits: OutboxTraits
+  /// The files of a world with uploads.
+  let files: OutboxFiles?
   private let state = Mutex(State())
 
-  init(_ world: SimulatedWorld, _ server: BoardServer, _ traits: OutboxTraits) {
+  init(_ world: SimulatedWorld, _ server: BoardServer, _ traits: OutboxTraits, _ files: OutboxFiles?) {
     self.world = world
+    self.files = files
     self.server = server
     self.traits = traits
   }
@@ -201,7 +214,7 @@ extension OutboxReference {
     world.note("client \(client) submits \(errand) in \(errand.lane)")
     let now = now
     state.withLock { state in
-      state.records[id] = Record(id: id, errand: errand)
+      state.records[id] = Record(id: id, errand: errand, client: client)
       // A removal takes nothing that its process has submitted since it was asked for.
       let isBeingRemoved = state.views.contains { number, view in
         let isLater = number == client && view.removalAsked < now
@@ -229,8 +242,9 @@ extension OutboxReference {
     // As it is stored: with the id that the server gave, though the end of its creator was not
     // saved.
     let known = entries.map { entry, isShown -> (entry: OutboxEntry, errand: Errand?) in
+      let known = record(entry.id)?.errand
       let stored = try? JSONDecoder().decode(StoredArguments.self, from: entry.arguments).errand
-      return (entry, isShown && record(entry.id) != nil ? stored : nil)
+      return (entry, isShown && known != nil ? stored ?? known : nil)
     }
     changeView(client) { view in
       view.identities = identities.sorted { $0.key < $1.key }.map {
@@ -315,7 +329,9 @@ extension OutboxReference {
         state.records[id]?.isGone = true
         // An entry that its process had saved when it exited is never acknowledged.
         let isSaved = state.views.values.contains { if case .pending = $0.phases[id] { true } else { false } }
-        if record.isAcknowledged || isSaved { removed.insert(id) }
+        // A form that is being copied is not added any more.
+        let isUpload = record.errand.kind == .upload && record.client == client
+        if record.isAcknowledged || isSaved || isUpload { removed.insert(id) }
       }
       state.views[client]?.removals += 1
       state.views[client]?.storeRemovals += 1
@@ -373,6 +389,11 @@ extension OutboxReference {
   /// - Throws: ``SimulatedDisk/Failed`` for a call that fails now.
   func call(_ call: StoreCall) throws {
     guard !state.withLock({ $0.failing.contains(call) }) else { throw SimulatedDisk.Failed() }
+  }
+
+  func upload(_ mark: Int) -> Upload? { state.withLock { $0.uploads[mark] } }
+  func changeUpload(_ mark: Int, _ body: (inout Upload?) throws -> Void) rethrows {
+    try state.withLock { try body(&$0.uploads[mark]) }
   }
 
   func wait(in client: Int, _ difference: Int) { state.withLock { $0.waiting[client, default: 0] += difference } }

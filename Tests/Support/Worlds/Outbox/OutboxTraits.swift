@@ -43,6 +43,8 @@ struct OutboxTraits: Sendable {
   var isUnstored: Bool
   /// A step removes everything, for which another step waits.
   var removesInCircles: Bool
+  /// Users upload forms, and the outboxes are in real files.
+  var hasUploads: Bool
 
   init(_ world: SimulatedWorld, _ draws: SeededDraws) {
     window =
@@ -69,6 +71,7 @@ struct OutboxTraits: Sendable {
     leaves = signsOut && later.chance(0.5)
     isUnstored = later.chance(0.15)
     removesInCircles = later.chance(0.2)
+    hasUploads = later.chance(0.25)
   }
 
   /// Processes end while they work.
@@ -99,14 +102,21 @@ struct OutboxTraits: Sendable {
 }
 
 /// A call of the outbox's store, each of which may fail separately.
-enum StoreCall: CaseIterable { case contents, commit, claim, release, removeAll }
+enum StoreCall: CaseIterable {
+  case contents, commit, claim, release, removeAll, keep, form
+
+  /// A Boolean value that indicates whether only uploads make the call.
+  var isOfForms: Bool { self == .keep || self == .form }
+}
 
 /// The outbox on the disk, which tells the reference what a process finds in it.
-struct NotedStorage: OutboxStorage {
-  let base: any OutboxStorage
+struct NotedStorage: FormStorage {
+  let base: any FormStorage
   let book: OutboxReference
   let client: Int
   let knowsAll: Bool
+  /// Copies the forms.
+  let desk: CopyDesk
 
   /// The JSON of an id that will never arrive.
   static let lost = Data("null".utf8)
@@ -134,6 +144,7 @@ struct NotedStorage: OutboxStorage {
       // What is saved to be sent goes on in a pause.
       book.changeView(client) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
+    for case .add(let stored) in changes where !desk.process.hasCrashed { await book.judgeCopy(stored, in: scope) }
     do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
       // The work of the crashed process no longer matters, and it stops soonest if nothing fails.
       return Array(repeating: 1, count: changes.count)
@@ -162,6 +173,18 @@ struct NotedStorage: OutboxStorage {
     defer { book.endStoreRemoval(in: client) }
     try book.call(.removeAll)
     try await base.removeAll(in: scope, keeping: ids)
+  }
+}
+
+extension NotedStorage {
+  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+    try book.call(.keep)
+    return try await desk.copy(id) { try await base.keep(form, for: id, in: scope) }
+  }
+
+  func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
+    try book.call(.form)
+    return try await base.form(of: id, in: scope, contentType: contentType)
   }
 }
 

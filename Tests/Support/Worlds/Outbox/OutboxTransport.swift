@@ -94,10 +94,11 @@ extension OutboxReference {
     world.check(errand.owner == view.owner, "\(who) of \(errand.owner) with the credential of \(view.owner)")
     world.check(!errand.isNeverSent, "\(who), which the outbox has to refuse")
     world.check(!record.wasWithdrawn && !record.wasDiscarded, "\(who), which was taken back")
+    world.check(!record.wasRemoved || record.client != client, "\(who), whose user has signed out")
     guard !record.mayBeGone else { return }
     world.check(!view.isPaused || view.prepared.contains(record.id), "\(who) during a pause")
     changeView(client) { $0.prepared.remove(record.id) }
-    let contents = await world.disk.outboxContents(of: Scope(errand.owner))
+    let contents = await contents(of: errand.owner)
     note(contents)
     guard let stored = contents.entries.first(where: { $0.id == record.id }),
       let entry = try? OutboxEntry(decoding: stored)
@@ -148,8 +149,9 @@ extension OutboxReference {
     world.check(
       entry.request?.isKeyed != true || key == entry.idempotencyKey || (traits.setsClock && traits.isShared),
       "\(who) under another key than the saved one")
-    let saved =
-      entry.request.map { "\($0.method) \($0.url) \(String(decoding: $0.body ?? Data(), as: UTF8.self))" } ?? "nothing"
+    let form = record(entry.id).flatMap { server.forms.value[$0.errand.mark] }
+    let bytes = (entry.request?.hasForm == true ? form : entry.request?.body) ?? Data()
+    let saved = entry.request.map { "\($0.method) \($0.url) \(String(decoding: bytes, as: UTF8.self))" } ?? "nothing"
     let sent = "\(request.method) \(request.absoluteURLText) \(String(decoding: body ?? Data(), as: UTF8.self))"
     world.check(saved == sent, "\(who): \(sent), and saved is \(saved)")
     guard let key else { return }

@@ -10,7 +10,7 @@ extension OutboxReference {
   func judgeSurvival() async {
     var stored: Set<UUID> = []
     for owner in ["ann", "bob"] {
-      let contents = await world.disk.outboxContents(of: Scope(owner))
+      let contents = await contents(of: owner)
       note(contents)
       stored.formUnion(contents.entries.map(\.id))
       for entry in contents.entries {
@@ -36,7 +36,7 @@ extension OutboxWorld {
   /// Nothing is left of what was there as the removal began. Another may have begun since, of what
   /// was written since.
   func judgeRemoval(of owner: String, _ removed: Set<UUID>) async {
-    let contents = await world.disk.outboxContents(of: Scope(owner))
+    let contents = await book.contents(of: owner)
     for entry in contents.entries {
       guard removed.contains(entry.id), let record = book.record(entry.id) else { continue }
       world.check(false, "\(owner) has signed out, and \(record.errand) is in the store")
@@ -171,12 +171,13 @@ extension OutboxWorld {
     judgeApplications()
     for client in clients { end(client, crashes: false) }
     try await world.clock.sleep(for: .seconds(1))
+    await judgeLastCopies()
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
 
   /// All entries in the store are finished, and none is leased.
   private func judgeStore(of owner: String) async {
-    let contents = await world.disk.outboxContents(of: Scope(owner))
+    let contents = await book.contents(of: owner)
     guard running.first?.owner == owner else { return }
     let now = world.clock.wallClock()
     for stored in contents.entries {
@@ -212,7 +213,7 @@ extension OutboxWorld {
       // A write that finds nothing any more counts as if its answer was lost.
       if record.wasAccepted, errand.kind != .remove { world.check(count > 0, who) }
       if record.wasWithdrawn { world.check(count == 0, "\(who), and was withdrawn") }
-      guard traits.isStrict, !traits.setsClock, !record.wasSentInDoubt, errand.kind == .add || errand.kind == .rename
+      guard traits.isStrict, !traits.setsClock, !record.wasSentInDoubt, [.add, .rename, .upload].contains(errand.kind)
       else { continue }
       world.check(count <= 1, who)
       if record.end?.hasPrefix("refused") == true { world.check(count == 0, who) }

@@ -28,6 +28,7 @@ extension OutboxWorld {
     case 29..<31: if traits.crashes { await crash(user) }
     default: if traits.signsOut { try await signOut(user) }
     }
+    await judgeCopies()
     for client in running { client.judgeNow("after a step of user \(user.number)") }
   }
 
@@ -36,7 +37,8 @@ extension OutboxWorld {
     if traits.bursts, user.draws.chance(0.1) {
       try await submitSeveral(path, user, client)
     } else if traits.storeFails, user.draws.chance(0.1) {
-      let calls = StoreCall.allCases.filter { _ in user.draws.chance(0.5) }
+      let all = StoreCall.allCases.filter { traits.hasUploads || !$0.isOfForms }
+      let calls = all.filter { _ in user.draws.chance(0.5) }
       world.note("of the store, \(calls) fail")
       let duration = user.draws.duration(upTo: .seconds(user.draws.element(of: [1, 20, 120]) ?? 1))
       try await book.whileFailing(calls) { try await world.clock.sleep(for: duration) }
@@ -48,6 +50,7 @@ extension OutboxWorld {
     } else {
       return false
     }
+    await judgeCopies()
     for client in running { client.judgeNow("after a step of user \(user.number)") }
     return true
   }
@@ -91,7 +94,7 @@ extension OutboxWorld {
   /// Submits an errand.
   ///
   /// - Returns: what waits for its end; `nil` if it could not be saved.
-  private func submitted(_ errand: Errand, _ client: OutboxClient) async throws -> (@Sendable () async -> Void)? {
+  func submitted(_ errand: Errand, _ client: OutboxClient) async throws -> (@Sendable () async -> Void)? {
     do {
       let answer =
         switch errand.kind {
@@ -100,6 +103,7 @@ extension OutboxWorld {
         case .remove: try await submitted(RemoveCard(errand: errand), client)
         case .leak: try await submitted(LeakSecret(errand: errand), client)
         case .photo: try await submitted(AddPhoto(errand: errand), client)
+        case .upload: try await submittedUpload(errand, client)
         case .check:
           switch errand.mark % 4 {
           case 0: try await submitted(CheckCardAsking(errand: errand), client)
@@ -112,8 +116,10 @@ extension OutboxWorld {
       return answer
     } catch {
       guard !client.hasEnded, let id = book.record(of: errand.mark)?.id else { return nil }
-      world.note("client \(client.number): \(errand.mark) is not saved: \(error)")
-      world.check(traits.mayFailToSave(world), "\(errand) is not saved: \(error)")
+      let text = book.files.map { "\(error)".replacing($0.directory.path(), with: "") } ?? "\(error)"
+      world.note("client \(client.number): \(errand.mark) is not saved: \(text)")
+      let mayFail = traits.mayFailToSave(world) || mayFail(errand, client, error)
+      world.check(mayFail, "\(errand) is not saved: \(error)")
       book.notSaved(id, in: client.number)
       return nil
     }
@@ -123,21 +129,28 @@ extension OutboxWorld {
     -> @Sendable () async -> Void
   {
     let submission = try await client.submitting(mutation.errand) { try await client.layer.submit(mutation) }
-    return { [book] in
+    return answer(to: submission, mutation.errand, client)
+  }
+
+  /// Returns what waits for the end of a submission.
+  func answer<Answer>(
+    to submission: Submission<Answer>, _ errand: Errand, _ client: OutboxClient
+  ) -> @Sendable () async -> Void {
+    { [book] in
       do {
         _ = try await submission.answer()
         guard !client.hasEnded else { return }
         book.world.check(
-          book.record(submission.id)?.wasAccepted == true, "\(mutation.errand) has an answer, and was not accepted")
+          book.record(submission.id)?.wasAccepted == true, "\(errand) has an answer, and was not accepted")
       } catch ReactorError.cancelled where Task.isCancelled {
       } catch {
-        book.world.note("client \(client.number): \(mutation.errand.mark) ends with \(error)")
+        book.world.note("client \(client.number): \(errand.mark) ends with \(error)")
       }
     }
   }
 
   /// Waits in the background, for as long as it takes or the process lives.
-  private func wait(for answer: @escaping @Sendable () async -> Void, _ errand: Errand, _ client: OutboxClient) {
+  func wait(for answer: @escaping @Sendable () async -> Void, _ errand: Errand, _ client: OutboxClient) {
     book.wait(in: client.number, 1)
     _ = spawnApart(on: world.configuration.taskExecutor) { [book] in
       _ = try? await client.run { _ in await answer() }
@@ -145,7 +158,7 @@ extension OutboxWorld {
     }
   }
 
-  private func errand(_ path: String, _ user: SimulatedUser, _ client: OutboxClient) -> Errand? {
+  func errand(_ path: String, _ user: SimulatedUser, _ client: OutboxClient) -> Errand? {
     let draws = user.draws
     let lane = draws.element(of: ["main", "main", "main", path, "other"]) ?? "main"
     let mark = book.nextMark()
@@ -155,6 +168,7 @@ extension OutboxWorld {
       title: "title \(mark)", lane: lane, price: Price(of: mark))
     if mark % 50 == 0 { errand.kind = .leak }
     if mark % 11 == 0, traits.hasPhotos { errand.kind = .photo }
+    if errand.kind == .add, traits.hasUploads, laterDraws.chance(0.35) { errand.kind = .upload }
     if traits.isSlow, laterDraws.chance(0.3) {
       errand.delay = laterDraws.number(in: 1...(laterDraws.element(of: [300, 5_000, 60_000]) ?? 1))
     }
@@ -285,7 +299,7 @@ extension OutboxWorld {
   }
 
   private func judgeGone(_ id: UUID, _ owner: String, _ who: String) async {
-    let contents = await world.disk.outboxContents(of: Scope(owner))
+    let contents = await book.contents(of: owner)
     world.check(!contents.entries.contains { $0.id == id }, "\(who), and is in the store still")
   }
 

@@ -20,7 +20,7 @@ struct OutboxWorld: Sendable {
   private let owner = Shared("ann")
   private let lastClient = Shared(0)
 
-  init(_ world: SimulatedWorld) {
+  init(_ world: SimulatedWorld) throws {
     self.world = world
     let draws = world.draws.split()
     self.draws = draws
@@ -28,18 +28,18 @@ struct OutboxWorld: Sendable {
     ThreadClock.current = world.clock
     traits = OutboxTraits(world, draws)
     server = BoardServer(world, traits.habits(draws), draws.split())
-    book = OutboxReference(world, server, traits)
+    book = OutboxReference(world, server, traits, traits.hasUploads ? try OutboxFiles() : nil)
     clients = Shared(traits.isShared ? [nil, nil] : [nil])
     world.note("\(traits) \(server.habits)")
     world.network.serve { [server] request, body in server.answer(request, body) }
   }
 
   /// The processes that run.
-  var running: [OutboxClient] { clients.value.compactMap(\.self) }
+  var running: [OutboxClient] { clients.value.compactMap(\.self).filter { !$0.hasEnded } }
 
   /// Returns the process of a place; a new one, if no process runs there.
   func client(_ place: Int) -> OutboxClient {
-    if let client = clients.value[place] { return client }
+    if let client = clients.value[place], !client.hasEnded { return client }
     let number = lastClient.change { last in
       last += 1
       return last
@@ -68,6 +68,7 @@ struct OutboxWorld: Sendable {
     let old = client.owner
     world.note("\(old) signs out")
     for other in running where other !== client { end(other, crashes: false) }
+    if traits.hasUploads, laterDraws.chance(0.6) { try await beginUpload(user, client) }
     let removed = try await client.run { client -> Set<UUID>? in
       let removed = book.beginRemoval(old, in: client.number)
       defer { book.endRemoval(in: client.number) }
@@ -83,11 +84,13 @@ struct OutboxWorld: Sendable {
         return removed
       } catch {
         book.changeView(client.number) { $0.hasFailedToRemove = true }
-        world.check(client.hasEnded || traits.mayFailToSave(world), "signing out fails with \(error)")
+        let mayFail = traits.mayFailToSave(world) || book.records.contains(where: \.mayLeaveCopy)
+        world.check(client.hasEnded || mayFail, "signing out fails with \(error)")
         return nil
       }
     }
     guard let removed = removed ?? nil else { return }
+    for id in removed where book.record(id)?.client == client.number { book.change(id) { $0.wasRemoved = true } }
     await judgeRemoval(of: old, removed)
     guard !client.hasEnded, user.draws.chance(0.7) else { return }
     end(client, crashes: false)

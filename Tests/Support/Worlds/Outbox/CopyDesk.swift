@@ -1,0 +1,110 @@
+import Foundation
+import HTTPCaching
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import Synchronization
+
+/// The place at which one process copies its forms: slowly at times, and with the trouble that each
+/// has.
+final class CopyDesk: Sendable {
+  let process: SimulatedProcess
+  private let book: OutboxReference
+  private let traits: OutboxTraits
+  private let draws: SeededDraws
+  private let crash: @Sendable () -> Void
+  /// The troubles of the forms that are being copied.
+  private let troubles = Mutex<[UUID: Upload.Trouble]>([:])
+
+  init(
+    _ book: OutboxReference, _ process: SimulatedProcess, _ traits: OutboxTraits, _ draws: SeededDraws,
+    crash: @escaping @Sendable () -> Void
+  ) {
+    self.process = process
+    self.book = book
+    self.traits = traits
+    self.draws = draws
+    self.crash = crash
+  }
+
+  /// Copies a form. The process may end before anybody knows of the copy.
+  func copy(_ id: UUID, _ body: () async throws -> KeptForm) async throws -> KeptForm {
+    await takeTime()
+    let trouble = book.record(id).flatMap { book.upload($0.errand.mark)?.trouble }
+    troubles.withLock { $0[id] = trouble }
+    defer { troubles.withLock { $0[id] = nil } }
+    let kept = try await body()
+    await takeTime()
+    if mayCrash, draws.chance(0.1) { crash() }
+    guard !process.hasCrashed else { throw FaultyPersistence.Crashed() }
+    return kept
+  }
+
+  private var mayCrash: Bool { traits.crashes && !book.server.isWell }
+
+  private func takeTime() async {
+    guard draws.chance(0.3) else { return }
+    try? await book.world.clock.sleep(for: draws.duration(upTo: .seconds(3)))
+  }
+
+  /// Returns the fault of a system call.
+  func fault(_ call: FilePersistence.Failure.Operation, _ path: String) -> FileSystem.Fault? {
+    guard !process.hasCrashed else { return .error(EIO) }
+    guard let id = OutboxFiles.id(ofFormAt: path), let mark = book.record(id)?.errand.mark else { return nil }
+    if call == .remove, mark % 9 == 0, !book.server.isWell {
+      book.change(id) { $0.mayLeaveCopy = true }
+      return .error(EIO)
+    }
+    let kind = troubles.withLock { troubles -> Upload.Trouble.Kind? in
+      guard var trouble = troubles[id] else { return nil }
+      trouble.calls -= 1
+      troubles[id] = trouble.calls < 0 ? nil : trouble
+      return trouble.calls < 0 ? trouble.kind : nil
+    }
+    switch kind {
+    case nil: return nil
+    case .full:
+      // A file that cannot be removed stays up to the next reading, and an empty one that cannot be
+      // locked.
+      if [.lock, .inspect, .remove].contains(call) { book.change(id) { $0.mayLeaveCopy = true } }
+      return .error(ENOSPC)
+    case .crash:
+      guard mayCrash else { return nil }
+      crash()
+      return .error(EIO)
+    case let kind?:
+      book.change(mark, kind)
+      return nil
+    }
+  }
+}
+
+/// The book of uploads.
+extension OutboxReference {
+  /// Somebody changes the file of a form, or removes it.
+  func change(_ mark: Int, _ kind: Upload.Trouble.Kind) {
+    do { try changeUpload(mark) { try $0?.change(kind) } } catch { world.check(false, "the file of \(mark): \(error)") }
+  }
+
+  func contents(of owner: String) async -> OutboxContents {
+    guard let files else { return await world.disk.outboxContents(of: Scope(owner)) }
+    return await files.contents(of: Scope(owner))
+  }
+
+  /// An entry with a form is added: the copy of that is whole, as the user has submitted it. From
+  /// now on it stays as it is.
+  func judgeCopy(_ stored: StoredEntry, in scope: Scope) async {
+    guard let entry = try? OutboxEntry(decoding: stored), let request = entry.request, request.hasForm else { return }
+    let form = await files?.form(of: entry.id, in: scope) ?? Data()
+    guard let mark = record(entry.id)?.errand.mark, let upload = upload(mark) else {
+      return world.check(false, "a form is added that nobody has submitted")
+    }
+    if let known = server.forms.value[mark] {
+      return world.check(form == known, "the form \(mark) is another one when its entry is added again")
+    }
+    let type = request.fields.first { $0.name.lowercased() == "content-type" }?.value ?? ""
+    world.check(
+      upload.matches(form, contentType: type), "of the form \(mark), \(form.count) bytes are added: \(upload)")
+    server.forms.change { $0[mark] = form }
+  }
+}
