@@ -21,9 +21,7 @@ extension LayerContext {
         throw ReactorError.invalidResource(
           "a flow of closures has no backend to send to; submit writes to a layer with a Backend")
       }
-      let answer = try await EncodedForm.$current.withValue(form) {
-        try await backend.send(request, body: form?.body ?? body, trail: trail) { _ in }
-      }
+      let answer = try await backend.send(request, body: form?.body ?? body, trail: trail) { _ in }
       sent = SentRequest(key: key, result: .success(answer))
     } catch {
       sent = SentRequest(key: key, result: .failure(ReactorError(error, wrap: ReactorError.network)))

@@ -9,7 +9,7 @@ import Synchronization
 /// ```
 public final class MemoryOutboxStorage: OutboxStorage {
   private let tables = Mutex<[Scope: OutboxTable]>([:])
-  private let forms = Mutex<[Scope: [UUID: HeldForm]]>([:])
+  private let forms = Mutex<[Scope: [UUID: EncodedForm]]>([:])
 
   /// Creates an empty store.
   public init() {}
@@ -71,30 +71,21 @@ public final class MemoryOutboxStorage: OutboxStorage {
 }
 
 extension MemoryOutboxStorage: FormStorage {
-  /// The bytes of a form, whose temporary file is removed with them.
-  private final class HeldForm: Sendable {
-    let encoded: EncodedForm
-
-    init(_ encoded: EncodedForm) { self.encoded = encoded }
-
-    deinit { encoded.remove() }
-  }
-
   package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    let held = HeldForm(try await EncodedForm.encoding(form))
-    forms.withLock { $0[scope, default: [:]][id] = held }
-    return KeptForm(contentType: held.encoded.contentType, holding: held) { [weak self] in
+    let encoded = try await EncodedForm.encoding(form)
+    forms.withLock { $0[scope, default: [:]][id] = encoded }
+    return KeptForm(contentType: encoded.contentType, holding: encoded) { [weak self] in
       self?.removeForm(of: id, in: scope)
     }
   }
 
   package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
-    guard let held = forms.withLock({ $0[scope]?[id] }) else { throw FormStorageError.noForm }
-    return held.encoded
+    guard let encoded = forms.withLock({ $0[scope]?[id] }) else { throw FormStorageError.noForm }
+    return encoded
   }
 
   private func removeForm(of id: UUID, in scope: Scope) {
-    // Released outside of the lock, since that removes a file.
+    // Released outside of the lock, since that frees much memory.
     _ = forms.withLock { $0[scope]?.removeValue(forKey: id) }
   }
 }
