@@ -1,5 +1,6 @@
 #if SQLite
   import Foundation
+  import HTTPCaching
   import HTTPTypes
   import ReactorCore
   import ReactorOutbox
@@ -65,20 +66,45 @@
       }
     }
 
-    @Test func `forms without an entry are removed by a read, unless their process still writes them`() async throws {
+    @Test func `a form that was never added is removed after seven days without an entry`() async throws {
       try await withFile { database, file in
+        let clock = Shared(Date())
         let storage = try SQLiteOutboxStorage(path: database.path())
-        func read() async throws -> Int {
-          _ = try await SQLiteOutboxStorage(path: database.path()).contents(of: .shared)
+        func read(after time: TimeInterval) async throws -> Int {
+          clock.change { $0 += time }
+          let reader = try SQLiteOutboxStorage(path: database.path(), system: SQLiteSystem()) { clock.value }
+          _ = try await reader.contents(of: .shared)
           return forms(of: database).count
         }
         var kept = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
-        #expect(try await read() == 1)
+        #expect(try await read(after: 0) == 1)
+        #expect(try await read(after: 8 * 86_400) == 1)
         try await storage.removeAll(in: nil)
         #expect(forms(of: database).count == 1)
         withExtendedLifetime(kept) {}
         kept = []
-        #expect(try await read() == 0)
+        #expect(try await read(after: 0) == 1)
+        #expect(try await read(after: 6 * 86_400) == 1)
+        #expect(try await read(after: 86_401) == 0)
+      }
+    }
+
+    @Test func `a form is sent although the database was removed, and another program has read the new one`()
+      async throws
+    {
+      try await withFile { database, file in
+        let transport = ScriptedTransport()
+        transport.answer("/photos", with: .response(.noContent))
+        let layer = try layer(database, transport, sendsByItself: false)
+        try await layer.outbox.reload()
+        try await layer.submit(try request(file))
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: database.path() + suffix) }
+        let other = try SQLiteOutboxStorage(path: database.path())
+        #expect(try await other.contents(of: .shared).entries.isEmpty)
+        try await layer.outbox.reload()
+        #expect(await layer.outbox.drain(within: .seconds(60)) == 0)
+        #expect(transport.requests.count == 1 && forms(of: database).isEmpty)
+        await layer.outbox.stop()
       }
     }
   }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCaching
 import HTTPTypes
 import ReactorCore
+import ReactorLoopback
 import ReactorTesting
 import TestSupport
 import Testing
@@ -154,7 +155,7 @@ struct UploadTests {
     }
   }
 
-  @Test func `the copies of entries that cannot be read stay`() async throws {
+  @Test func `the copies of entries that cannot be read stay, and later ones without an entry go`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
       try await writer.layer.submit(try request(file))
@@ -164,8 +165,24 @@ struct UploadTests {
       try bytes.write(to: journal)
       let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
       #expect(contents.entries.isEmpty && !contents.setAside.isEmpty)
-      #expect(forms(in: directory).count == 1)
+      let form = try #require(forms(in: directory).first)
+      _ = try await FileOutboxStorage(directory: directory).keep([.file("photo", at: file)], for: UUID(), in: .shared)
+      let later = try #require(forms(in: directory).first { $0 != form })
+      try FileManager.default.setAttributes([.modificationDate: Date() + 60], ofItemAtPath: later.path())
+      #expect(try await read(directory, after: 0) == 2)
+      #expect(try await read(directory, after: 8) == 1)
+      #expect(forms(in: directory) == [form])
     }
+  }
+
+  /// Reads the store some days from now.
+  ///
+  /// - Returns: The number of forms.
+  private func read(_ directory: URL, after days: Double) async throws -> Int {
+    let system = FileSystem()
+    let storage = FileOutboxStorage(directory: directory, system: system) { Date() + days * 86_400 }
+    _ = try await storage.contents(of: .shared)
+    return forms(in: directory).count
   }
 
   @Test func `its copy goes with its entry: discarded, withdrawn or signed out`() async throws {
@@ -193,21 +210,100 @@ struct UploadTests {
     }
   }
 
-  @Test func `a copy without an entry is removed at the next start, unless its process still works on it`() async throws
-  {
+  @Test func `a copy that was never added is removed after seven days without an entry`() async throws {
     try await withFile { directory, file in
       let storage = FileOutboxStorage(directory: directory)
-      func read() async throws -> Int {
-        _ = try await FileOutboxStorage(directory: directory).contents(of: .shared)
-        return forms(in: directory).count
-      }
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
       var kept: [KeptForm] = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
-      #expect(try await read() == 1)
+      // The process is about to add its entry.
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(try await read(directory, after: 8) == 1)
       try await storage.removeAll(in: nil)
       #expect(forms(in: directory).count == 1)
       withExtendedLifetime(kept) {}
       kept = []
-      #expect(try await read() == 0)
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(try await read(directory, after: 6.9) == 1)
+      #expect(try await read(directory, after: 7.1) == 0)
+    }
+  }
+
+  @Test func `a copy that was marked in a future that never came is kept for seven days from now`() async throws {
+    try await withFile { directory, file in
+      let storage = FileOutboxStorage(directory: directory)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      _ = try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+      #expect(try await read(directory, after: 1_000) == 1)
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(try await read(directory, after: 6.9) == 1)
+      #expect(try await read(directory, after: 7.1) == 0)
+    }
+  }
+
+  @Test func `a copy that its process did not finish is removed at the next start`() async throws {
+    try await withFile { directory, file in
+      let storage = FileOutboxStorage(directory: directory)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      let name = FormDirectory.Name(UUID(), in: .shared, .new).text
+      try Data(count: 10).write(to: directory.appending(path: name))
+      #expect(try await read(directory, after: 0) == 0)
+    }
+  }
+
+  @Test func `a copy that another process works on stays`() async throws {
+    try await withFile { directory, file in
+      let (reached, goes) = (Gate(), Latch())
+      let system = FileSystem { operation, path in
+        guard operation == .synchronize, path.contains(".form-") else { return nil }
+        reached.open()
+        goes.block()
+        return nil
+      }
+      let storage = FileOutboxStorage(directory: directory, system: system)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      async let kept = storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+      try await reached.wait()
+      #expect(try await read(directory, after: 8) == 1)
+      try await FileOutboxStorage(directory: directory).removeAll(in: nil)
+      #expect(forms(in: directory).count == 1)
+      goes.open()
+      _ = try await kept
+    }
+  }
+
+  @Test func `it is sent although the store was removed, and another process has read the new one`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      try await writer.outbox.reload()
+      writer.bench.reachability.set(false)
+      try await writer.layer.submit(try request(file))
+      for other in files(in: directory) where !other.path().contains(".form-") {
+        try FileManager.default.removeItem(at: other)
+      }
+      // The new store is made by a commit.
+      _ = try await FileOutboxStorage(directory: directory).commit([.identify("a", Data("1".utf8))], in: .shared)
+      #expect(try await read(directory, after: 0) == 1)
+      try await writer.outbox.reload()
+      #expect(try await read(directory, after: 8) == 1)
+      writer.transport.answer("/photos", with: accepted)
+      writer.bench.reachability.set(true)
+      await writer.wait()
+      #expect(try parts(try #require(writer.transport.requests.first)).map(\.bytes.count) == [6, 300_000])
+      #expect(forms(in: directory).isEmpty)
+      try await writer.end()
+    }
+  }
+
+  @Test func `it is sent by a process that has not read the new store yet`() async throws {
+    try await withFile { directory, file in
+      let storage = FileOutboxStorage(directory: directory)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      let id = UUID()
+      let type = try await storage.keep([.file("photo", at: file)], for: id, in: .shared).contentType
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(forms(in: directory).allSatisfy { $0.path().contains(".left-") })
+      let form = try await storage.form(of: id, in: .shared, contentType: type)
+      #expect(try MultipartBody(form.body, contentType: type).parts.map(\.bytes.count) == [300_000])
     }
   }
 
@@ -222,6 +318,22 @@ struct UploadTests {
       #expect(cause.reason == .missing && cause.part == "photo")
       #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
       try await writer.end()
+    }
+  }
+
+  @Test(arguments: [FilePersistence.Failure.Operation.lock, .inspect])
+  func `no file is left if it cannot be locked`(operation: FilePersistence.Failure.Operation) async throws {
+    try await withFile { directory, file in
+      let system = FileSystem { call, path in
+        call == operation && path.contains(".form-") ? .error(EIO) : nil
+      }
+      let writer = Writer(storage: FileOutboxStorage(directory: directory, system: system))
+      let request = try request(file)
+      let error = await TestSupport.error { try await writer.layer.submit(request) }
+      guard case .persistence(_ as FilePersistence.Failure)? = error else {
+        return #expect(Bool(false), "\(String(describing: error))")
+      }
+      #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
     }
   }
 
