@@ -41,10 +41,12 @@ extension Outbox {
     if key != nil { await ready() }
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
     do {
-      let result = try await submit(entry, item, hasOwnKey: key != nil, since: removals, in: layer)
-      // A removal leaves a copy whose claim is held.
+      let result = try await submit(entry, item, hasOwnKey: key != nil, since: removals, in: layer) {
+        kept?.release()
+      }
+      // A removal that came before the entry has left the copy.
       if withState({ $0.items[id] == nil && $0.submitting[id] == nil }) { kept?.discard() }
-      return withExtendedLifetime(kept) { Submission(id: id, result: result) }
+      return Submission(id: id, result: result)
     } catch {
       kept?.discard()
       throw error
@@ -82,11 +84,12 @@ extension Outbox {
   ///     key.
   ///   - removals: The number of removals that were asked for when the submission began; `nil` if
   ///     it begins now.
+  ///   - whenSaved: Called once the entry is saved, before anything else changes in the store.
   /// - Throws: `ReactorError.invalidResource` if another entry has this key for other bytes, and
-  ///   `ReactorError.cancelled` if everything was removed since.
+  ///   `ReactorError.cancelled` if a removal of everything has begun since, even one that fails.
   private func submit(
     _ entry: OutboxEntry, _ item: OutboxState.Item, hasOwnKey: Bool = false, since removals: Int? = nil,
-    in layer: LayerContext
+    in layer: LayerContext, whenSaved: @escaping @Sendable () -> Void = {}
   ) async throws(ReactorError) -> SubmissionResult {
     let awaited = withState { $0.queue.identities.awaited(byNew: entry) }
     let entry = entry.awaiting(awaited)
@@ -106,7 +109,10 @@ extension Outbox {
       state.queue.identities.expect(entry)
       // Held until the drafts are shown. Otherwise the server could accept the entry before that.
       let addition = OutboxChange.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))
-      let ticket = commits.enqueue([addition], isHeld: true) { numbers in self.saved(entry.id, numbers) }
+      let ticket = commits.enqueue([addition], isHeld: true) { numbers in
+        whenSaved()
+        self.saved(entry.id, numbers)
+      }
       return (ticket, place, result)
     }
     guard let (ticket, place, result) = reserved else {

@@ -24,6 +24,8 @@ private struct AddPhoto: Mutation {
 private struct HeldForms: FormStorage {
   let base: FileOutboxStorage
   let gate = Gate()
+  /// Called after each commit, before its caller goes on.
+  let committed = Shared<(@Sendable () -> Void)?>(nil)
 
   func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
     let kept = try await base.keep(form, for: id, in: scope)
@@ -38,7 +40,9 @@ private struct HeldForms: FormStorage {
   func contents(of scope: Scope) async throws -> OutboxContents { try await base.contents(of: scope) }
 
   func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-    try await base.commit(changes, in: scope)
+    let numbers = try await base.commit(changes, in: scope)
+    committed.value?()
+    return numbers
   }
 
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
@@ -207,6 +211,25 @@ struct UploadTests {
       #expect(forms(in: directory).count == 1)
       try await other.layer.signOut()
       #expect(forms(in: directory).isEmpty)
+    }
+  }
+
+  @Test func `a removal right behind the entry removes its copy too`() async throws {
+    try await withFile { directory, file in
+      let storage = HeldForms(base: FileOutboxStorage(directory: directory))
+      storage.gate.open()
+      let writer = Writer(storage: storage) { $0.sendsByItself = false }
+      try await writer.outbox.reload()
+      storage.committed.change { committed in
+        // The queue performs the removal before the submission goes on.
+        committed = { [outbox = writer.outbox] in
+          storage.committed.change { $0 = nil }
+          _ = outbox.commits.enqueueRemoval(keeping: { [] }) {}
+        }
+      }
+      try await writer.layer.submit(try request(file))
+      #expect(forms(in: directory).isEmpty)
+      #expect(try await storage.contents(of: .shared).entries.isEmpty)
     }
   }
 
