@@ -184,7 +184,14 @@
 
   extension SQLiteOutboxStorage: FormStorage {
     @concurrent package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-      try await FileCopies.shared.run { [forms] in try forms.keep(form, for: id, in: scope, check: $0) }
+      try await FileCopies.shared.run { [forms, database] isCancelled in
+        try database.copy { isSuspended in
+          try forms.keep(form, for: id, in: scope) {
+            try isCancelled()
+            try isSuspended()
+          }
+        }
+      }
     }
 
     @concurrent package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {

@@ -1,4 +1,5 @@
 #if SQLite
+  import Dispatch
   import Foundation
   import HTTPCaching
   import HTTPTypes
@@ -106,6 +107,63 @@
         #expect(transport.requests.count == 1 && forms(of: database).isEmpty)
         await layer.outbox.stop()
       }
+    }
+
+    @Test func `suspending a store ends the copy of a form, which leaves no lock and no file`() async throws {
+      try await withFile { database, file in
+        try Data(count: 4 << 20).write(to: file)
+        let (reads, locked) = (Tick(), Shared<Bool?>(nil))
+        let storage = Shared<SQLiteOutboxStorage?>(nil)
+        let (suspending, suspended) = (DispatchSemaphore(value: 0), Gate())
+        var system = SQLiteSystem()
+        // However busy the machine is.
+        system.patience = .seconds(60)
+        system.files = FileSystem { operation, path in
+          // The second call of the first piece. Each piece has two.
+          guard operation == .read, path == file.path(), reads.next() == 2 else { return nil }
+          Thread.detachNewThread {
+            suspending.signal()
+            storage.value?.suspend()
+            locked.change { $0 = forms(of: database).contains { !isFree($0) } }
+            suspended.open()
+          }
+          suspending.wait()
+          while (try? storage.value?.database.manage { _ in true }) == true { usleep(1_000) }
+          return nil
+        }
+        storage.change { $0 = try? SQLiteOutboxStorage(path: database.path(), system: system) { Date() } }
+        let store = try #require(storage.value)
+        await #expect(throws: SQLitePersistenceError.suspended(path: database.path())) {
+          _ = try await store.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        }
+        try await suspended.wait()
+        #expect(locked.value == false && reads.next() == 3 && forms(of: database).isEmpty)
+        await #expect(throws: SQLitePersistenceError.suspended(path: database.path())) {
+          _ = try await store.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        }
+        store.resume()
+        _ = try await store.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        storage.change { $0 = nil }
+      }
+    }
+
+    @Test func `suspending a store releases the lock of a form whose entry is not added yet`() async throws {
+      try await withFile { database, file in
+        let storage = try SQLiteOutboxStorage(path: database.path())
+        let kept = try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        let form = try #require(forms(of: database).first)
+        #expect(!isFree(form))
+        storage.suspend()
+        #expect(isFree(form))
+        withExtendedLifetime(kept) {}
+      }
+    }
+
+    /// Returns `true` if nobody has locked a file.
+    private func isFree(_ file: URL) -> Bool {
+      let descriptor = open(file.path(), O_RDONLY)
+      defer { close(descriptor) }
+      return flock(descriptor, LOCK_EX | LOCK_NB) == 0
     }
   }
 #endif
