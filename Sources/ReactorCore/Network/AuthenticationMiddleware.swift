@@ -48,6 +48,10 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var owner = LockOwner()
     /// The closures to call after each sign-in.
     var observers: [@Sendable () -> Void] = []
+    /// The latest credential to save, `nil` in it for none; `nil` if that is done.
+    var unsaved: A.Credential??
+    /// A Boolean value that indicates whether a thread saves. It goes on until nothing is left.
+    var isSaving = false
   }
 
   private let authenticator: A
@@ -225,6 +229,7 @@ extension AuthenticationMiddleware {
   private indirect enum Effect {
     case refresh(A.Credential, number: UInt64, TaskHandle, LockOwner)
     case cancel(TaskHandle?)
+    case save
     case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)
   }
 
@@ -236,6 +241,9 @@ extension AuthenticationMiddleware {
       state.owner = LockOwner()
       return .refresh(credential, number: number, task, state.owner)
     case .cancelRefresh: return .cancel(state.task.take())
+    case .save(let credential):
+      state.unsaved = .some(credential)
+      return .save
     case .resume(let ids, let result): return .resume(ids.compactMap { state.waiters.removeValue(forKey: $0) }, result)
     }
   }
@@ -244,8 +252,24 @@ extension AuthenticationMiddleware {
     switch effect {
     case .refresh(let credential, let number, let task, let owner): begin(credential, number, task, owner)
     case .cancel(let task): task?.cancel()
+    case .save: save()
     case .resume(let continuations, let result): for continuation in continuations { continuation.resume(with: result) }
     }
+  }
+
+  /// Saves the latest credential. One thread at a time does so, in order, without the lock.
+  private func save() {
+    guard
+      state.withLock({ state in
+        defer { state.isSaving = true }
+        return !state.isSaving
+      })
+    else { return }
+    while let credential = state.withLock({ state -> A.Credential?? in
+      let unsaved = state.unsaved.take()
+      state.isSaving = unsaved != nil
+      return unsaved
+    }) { authenticator.save(credential) }
   }
 
   private func begin(_ credential: A.Credential, _ number: UInt64, _ task: TaskHandle, _ owner: LockOwner) {
@@ -315,14 +339,27 @@ public protocol Authenticator: Sendable {
   /// The call goes on when no request waits for it any more, and when the layer is released. It is
   /// cancelled at a sign-in and a sign-out. Later requests wait for it, so let it end: the requests
   /// of a transport have a time limit. Its own requests through the calling middleware are sent
-  /// unsigned. The authenticator persists the credential itself if the next start of the program
-  /// needs it.
+  /// unsigned. Save the credential in ``save(_:)``, not here: a sign-out drops the result of a
+  /// refresh, and cannot undo what it has written.
   ///
   /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or
   /// by a separate request, whose response is not stored. It joins no flight, since the flight may
   /// wait for the refresh. `states(for:)` fails there with ``ReactorError/invalidResource(_:)``,
   /// except under ``FetchPolicy/cacheOnly``.
   func refresh(_ credential: Credential) async throws -> Credential
+
+  /// Saves the credential for the next start of the program; `nil` after a sign-out, to delete it.
+  ///
+  /// Called after each refresh whose result is used, each sign-in and each sign-out: one call at a
+  /// time, so that the last one has the latest credential. A call that begins during another is
+  /// made by that thread, and may come after the sign-out has returned. It may block for as long as
+  /// a write takes; the requests that wait for a refresh go on after it. Default: nothing.
+  func save(_ credential: Credential?)
+}
+
+extension Authenticator {
+  /// Saves nothing.
+  public func save(_ credential: Credential?) {}
 }
 
 extension ReactorError {

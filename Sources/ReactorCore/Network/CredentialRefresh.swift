@@ -35,6 +35,8 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     case refresh(Credential, number: UInt64)
     /// Cancel the refresh under way, whose result would be dropped.
     case cancelRefresh
+    /// Save the credential; `nil` after a sign-out.
+    case save(Credential?)
     case resume([WaiterID], Result<Held, any Error>)
   }
 
@@ -134,13 +136,14 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     (version, signedOut) = (lastNumber, lastNumber)
     (held, failure) = (nil, nil)
     let cancelled: [Action] = refresh == nil ? [] : [.cancelRefresh]
-    return cancelled + resume(.failure(ReactorError.cancelled))
+    return cancelled + [.save(nil)] + resume(.failure(ReactorError.cancelled))
   }
 
   private mutating func conclude(_ credential: Credential, number: UInt64) -> [Action] {
     let held = Held(credential: credential, version: number)
     (self.held, version, failure) = (held, number, nil)
-    return resume(.success(held))
+    // Saved first: the server may take an old refresh token only once.
+    return [.save(credential)] + resume(.success(held))
   }
 
   /// Ends the refresh under way, if there is one, for those who wait for it.

@@ -8,16 +8,38 @@ import Testing
 @Suite struct `The refresh of a credential` {
   private typealias Machine = CredentialRefresh<String>
 
-  /// An action in words.
+  /// The actions in words, without those that only tell others.
   private func text(_ actions: [Machine.Action]) -> [String] {
-    actions.map { action in
+    actions.compactMap { action in
       switch action {
       case .refresh(let credential, let number): "refresh \(number) of \(credential)"
       case .cancelRefresh: "cancel"
+      case .save: nil
       case .resume(let ids, .success(let held)): "resume \(ids) with \(held.credential)"
       case .resume(let ids, .failure(let error)): "fail \(ids) with \(error)"
       }
     }
+  }
+
+  /// The actions that tell others, in words.
+  private func told(_ actions: [Machine.Action]) -> [String] {
+    actions.compactMap { action in
+      switch action {
+      case .save(let credential): "save \(credential ?? "nothing")"
+      default: nil
+      }
+    }
+  }
+
+  @Test func `a new credential is saved, and none that comes after a sign-out`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    #expect(told(machine.ended(.success("b"), of: 1)) == ["save b"])
+    #expect(told(machine.signIn("c")) == ["save c"])
+    _ = machine.wait(2, refused: 2)
+    #expect(told(machine.signOut()) == ["save nothing"])
+    #expect(told(machine.ended(.success("d"), of: 3)) == [])
+    #expect(told(machine.signIn("e")) == ["save e"])
   }
 
   @Test func `the refresh of a credential begins with the first that is refused, and the others wait for it`() {
