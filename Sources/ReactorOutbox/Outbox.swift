@@ -168,7 +168,8 @@ extension Outbox {
   }
 
   /// Continues after ``pause()`` or a 401, and tries the entries at once that could not reach the
-  /// server. After a 401, a sign-in through an `AuthenticationMiddleware` also continues.
+  /// server. After a 401, a sign-in through an `AuthenticationMiddleware` also continues, and so
+  /// does a refresh that succeeds after a refused one.
   ///
   /// ```swift
   /// outbox.resume()  // for a "Try now" button

@@ -46,7 +46,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var task: TaskHandle?
     /// The owner of the latest refresh, which works for the requests that wait for it.
     var owner = LockOwner()
-    /// The closures to call after each sign-in.
+    /// The closures to call when requests can be signed again.
     var observers: [@Sendable () -> Void] = []
     /// The latest credential to save, `nil` in it for none; `nil` if that is done.
     var unsaved: A.Credential??
@@ -120,10 +120,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   /// ```swift
   /// authentication.signIn(token)
   /// ```
-  public func signIn(_ credential: A.Credential) {
-    transact { $0.machine.signIn(credential) }
-    for observer in state.withLock(\.observers) { observer() }
-  }
+  public func signIn(_ credential: A.Credential) { transact { $0.machine.signIn(credential) } }
 
   /// Forgets the credential. A refresh under way is cancelled and its result dropped. The requests
   /// that wait for it fail with ``ReactorError/cancelled``. ``ModelLayer/signOut()`` calls this
@@ -149,9 +146,10 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   }
 }
 
-/// A middleware that says when the user has signed in.
+/// A middleware that says when requests can be signed again.
 package protocol SignInObservable {
-  /// Calls `body` after each sign-in, for as long as the middleware lives.
+  /// Calls `body` after each sign-in, and after the first refresh that succeeds after a refused
+  /// one, for as long as the middleware lives.
   func observeSignIn(_ body: @escaping @Sendable () -> Void)
 }
 
@@ -230,6 +228,7 @@ extension AuthenticationMiddleware {
     case refresh(A.Credential, number: UInt64, TaskHandle, LockOwner)
     case cancel(TaskHandle?)
     case save
+    case announce([@Sendable () -> Void])
     case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)
   }
 
@@ -244,6 +243,7 @@ extension AuthenticationMiddleware {
     case .save(let credential):
       state.unsaved = .some(credential)
       return .save
+    case .announce: return .announce(state.observers)
     case .resume(let ids, let result): return .resume(ids.compactMap { state.waiters.removeValue(forKey: $0) }, result)
     }
   }
@@ -253,6 +253,7 @@ extension AuthenticationMiddleware {
     case .refresh(let credential, let number, let task, let owner): begin(credential, number, task, owner)
     case .cancel(let task): task?.cancel()
     case .save: save()
+    case .announce(let observers): for observer in observers { observer() }
     case .resume(let continuations, let result): for continuation in continuations { continuation.resume(with: result) }
     }
   }

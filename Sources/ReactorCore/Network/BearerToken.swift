@@ -35,6 +35,7 @@ public import HTTPTypes
 ///   signs nobody out. The requests fail with that error, and are retried like any other. It counts
 ///   as no outage of their own server. Any other error of the closure is a refusal:
 ///   ``ReactorError/authentication(_:)``.
+/// - An outbox that waits for a sign-in continues after one, and after a refresh that succeeds.
 ///
 /// An instance serves one user. Create another for another user.
 public final class BearerToken: TransportMiddleware {

@@ -47,6 +47,7 @@ import Testing
           current = nil
         case .save(let credential):
           if (credential == nil) != isSignedOut { faults.append("\(step): saves \(String(describing: credential))") }
+        case .announce: if isSignedOut { faults.append("\(step): announces that nobody is signed in") }
         case .resume(let ids, let result):
           for id in ids where waiting.remove(id) == nil { faults.append("\(step): \(id) did not wait") }
           if case .success(let held) = result {
