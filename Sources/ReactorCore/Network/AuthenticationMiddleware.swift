@@ -20,7 +20,8 @@ import Synchronization
 ///   once more. Requests that begin during the refresh wait too, and are sent once.
 /// - If the refresh fails, all of these requests fail with ``ReactorError/authentication(_:)``,
 ///   even those whose 401 arrives later. A failure of the network or the server (5xx, 408, 425,
-///   429) is no refusal, and thrown as it is: the request is retried or a stale fallback served.
+///   429) is no refusal, and thrown as it is: the request is retried or a stale fallback served. So
+///   is any error of a transport or middleware that arrives as ``ReactorError/network(_:)``.
 ///   The 401 of a request that began after the failure begins another refresh.
 /// - A late 401 for an old credential begins no refresh: the request is sent again with the newer
 ///   one.

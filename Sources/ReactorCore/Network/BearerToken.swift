@@ -35,6 +35,9 @@ public import HTTPTypes
 ///   signs nobody out. The requests fail with that error, and are retried like any other. It counts
 ///   as no outage of their own server. Any other error of the closure is a refusal:
 ///   ``ReactorError/authentication(_:)``.
+/// - ``ReactorError/network(_:)`` is a failure of the network whatever error is in it: the request
+///   of the refresh had no answer, since its transport or a middleware threw an error. So throw
+///   another library's refusal as it is, or in ``ReactorError/authentication(_:)``.
 /// - An outbox that waits for a sign-in continues after one, and after a refresh that succeeds.
 ///
 /// An instance serves one user. Create another for another user.
