@@ -31,14 +31,14 @@ extension Outbox {
     let id = configuration.makeID()
     // A copy takes time, in which the user may sign out.
     let removals = request.form == nil ? nil : withState(\.removalsBegun)
-    let kept = try await keptForm(request.form, for: id, with: &frozen, in: layer.scope)
     var entry = OutboxEntry(
       id: id, lane: lane.rawValue, name: RequestMutation.name, version: RequestMutation.version,
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
     entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.newKey() : nil
     entry.request = frozen
     // An earlier process may have used the app's key.
-    if key != nil { await ready() }
+    if key != nil || request.form != nil { await ready() }
+    let kept = try await keptForm(request.form, for: &entry, hasOwnKey: key != nil, in: layer)
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
     do {
       let result = try await submit(entry, item, hasOwnKey: key != nil, since: removals, in: layer) {
@@ -57,24 +57,26 @@ extension Outbox {
   ///
   /// - Returns: The claim to hold until the entry is added; `nil` without a form.
   private func keptForm(
-    _ form: MultipartForm?, for id: UUID, with request: inout FrozenRequest, in scope: Scope
+    _ form: MultipartForm?, for entry: inout OutboxEntry, hasOwnKey: Bool, in layer: LayerContext
   ) async throws(ReactorError) -> KeptForm? {
     guard let form else { return nil }
     guard let storage = configuration.storage as? any FormStorage else {
       throw .persistence(OutboxStorageError.takesNoForms)
     }
-    let kept: KeptForm
+    // A large copy is not made for an entry that cannot be saved.
+    entry.request?.sendsForm(contentType: MultipartForm.contentType(boundary: form.makeBoundary()))
+    _ = try encoded(entry, layer)
+    let probe = entry
+    if hasOwnKey, withState({ $0.usesKeyForOtherBytes(probe) }) { throw .usedKey }
     do {
-      kept = try await storage.keep(form, for: id, in: scope)
+      let kept = try await storage.keep(form, for: entry.id, in: layer.scope)
+      entry.request?.sendsForm(contentType: kept.contentType)
+      return kept
     } catch let error as MultipartForm.FileError {
       throw .network(error)
     } catch {
       throw ReactorError(error, wrap: ReactorError.persistence)
     }
-    request.hasForm = true
-    request.fields.removeAll { $0.name.lowercased() == "content-type" }
-    request.fields.append(FrozenRequest.Field(name: "Content-Type", value: kept.contentType))
-    return kept
   }
 
   /// Shows the drafts, and returns once the entry is saved.

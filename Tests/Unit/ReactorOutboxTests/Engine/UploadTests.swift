@@ -417,6 +417,29 @@ struct UploadTests {
     }
   }
 
+  @Test func `a secret among its header fields is found before anything is copied`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      var missing = try request(file.appendingPathExtension("gone"))
+      missing.headerFields[.authorization] = "Bearer s3cret"
+      let secret = missing
+      let error = try #require(await TestSupport.error { try await writer.layer.submit(secret) })
+      #expect(error.isInvalidResource && "\(error)".contains("Authorization"), "\(error)")
+      #expect(!files(in: directory).contains { $0.path().contains(".form-") } && writer.outbox.entries.isEmpty)
+    }
+  }
+
+  @Test func `a key that another upload has is found before anything is copied`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
+      var (first, second) = (try request(file), try request(file.appendingPathExtension("gone")))
+      (first.idempotencyKey, second.idempotencyKey) = ("k1", "k1")
+      try await writer.layer.submit(first)
+      let again = second
+      #expect(await TestSupport.error { try await writer.layer.submit(again) }?.isInvalidResource == true)
+    }
+  }
+
   @Test func `two forms under one key are two requests`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
