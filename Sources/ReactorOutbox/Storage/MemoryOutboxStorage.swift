@@ -9,7 +9,7 @@ import Synchronization
 /// ```
 public final class MemoryOutboxStorage: OutboxStorage {
   private let tables = Mutex<[Scope: OutboxTable]>([:])
-  private let forms = Mutex<[Scope: [UUID: EncodedForm]]>([:])
+  private let forms = Mutex<[Scope: [UUID: HeldForm]]>([:])
 
   /// Creates an empty store.
   public init() {}
@@ -57,35 +57,51 @@ public final class MemoryOutboxStorage: OutboxStorage {
       guard let scope else { return tables.removeAll() }
       tables[scope] = nil
     }
-    forms.withLock { forms in
-      guard let scope else { return forms.removeAll() }
-      forms[scope] = nil
-    }
+    removeForms { $0 == scope || scope == nil }
   }
 
   /// Removes everything of `scope` but some entries. Never throws.
   public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
     tables.withLock { $0[scope] = $0[scope]?.keeping(ids) }
-    forms.withLock { $0[scope] = $0[scope]?.filter { ids.contains($0.key) } }
+    removeForms(keeping: ids) { $0 == scope }
   }
 }
 
 extension MemoryOutboxStorage: FormStorage {
+  /// The claim of the submission that is about to add an entry.
+  private final class Claim: Sendable {}
+
+  private struct HeldForm {
+    let encoded: EncodedForm
+    weak var claim: Claim?
+  }
+
   package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
     let encoded = try await EncodedForm.encoding(form)
-    forms.withLock { $0[scope, default: [:]][id] = encoded }
-    return KeptForm(contentType: encoded.contentType, holding: encoded) { [weak self] in
+    let claim = Claim()
+    forms.withLock { $0[scope, default: [:]][id] = HeldForm(encoded: encoded, claim: claim) }
+    return KeptForm(contentType: encoded.contentType, holding: claim) { [weak self] in
       self?.removeForm(of: id, in: scope)
     }
   }
 
   package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
-    guard let encoded = forms.withLock({ $0[scope]?[id] }) else { throw FormStorageError.noForm }
+    guard let encoded = forms.withLock({ $0[scope]?[id]?.encoded }) else { throw FormStorageError.noForm }
     return encoded
   }
 
   private func removeForm(of id: UUID, in scope: Scope) {
     // Released outside of the lock, since that frees much memory.
     _ = forms.withLock { $0[scope]?.removeValue(forKey: id) }
+  }
+
+  /// Removes the forms of some scopes, but those of `ids` and those whose entries are about to be
+  /// added: a submission removes its own if it fails.
+  private func removeForms(keeping ids: Set<UUID> = [], of isMeant: (Scope) -> Bool) {
+    forms.withLock { forms in
+      for scope in forms.keys where isMeant(scope) {
+        forms[scope] = forms[scope]?.filter { ids.contains($0.key) || $0.value.claim != nil }
+      }
+    }
   }
 }

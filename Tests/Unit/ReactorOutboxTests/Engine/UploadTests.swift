@@ -440,6 +440,30 @@ struct UploadTests {
     }
   }
 
+  @Test func `in memory, a removal leaves the form of an entry that is about to be added`() async throws {
+    let storage = MemoryOutboxStorage()
+    var kept: [KeptForm] = []
+    let ids = [UUID(), UUID(), UUID()]
+    for id in ids { kept.append(try await storage.keep([.field("a", "b")], for: id, in: .shared)) }
+    func isThere(_ id: UUID) async -> Bool {
+      (try? await storage.form(of: id, in: .shared, contentType: "")) != nil
+    }
+    try await storage.removeAll(in: nil)
+    try await storage.removeAll(in: .shared)
+    try await storage.removeAll(in: .shared, keeping: [])
+    for id in ids { #expect(await isThere(id)) }
+    kept.removeLast().discard()
+    #expect(await !isThere(ids[2]))
+    // Both entries are added.
+    kept = []
+    try await storage.removeAll(in: "other")
+    try await storage.removeAll(in: .shared, keeping: [ids[0]])
+    #expect(await isThere(ids[0]))
+    #expect(await !isThere(ids[1]))
+    try await storage.removeAll(in: nil)
+    #expect(await !isThere(ids[0]))
+  }
+
   @Test func `two forms under one key are two requests`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
