@@ -66,6 +66,17 @@ extension MultipartForm {
     var contentType: String? { fields.contentType }
     var content: Content { fields.content }
 
+    /// The value of a field; `nil` for another part, or for bytes that are no UTF-8.
+    package var fieldValue: String? {
+      get {
+        guard case .data(let data) = content, fileName == nil, contentType == nil else { return nil }
+        return String(data: data, encoding: .utf8)
+      }
+      set {
+        if let newValue { self = .field(name, newValue) }
+      }
+    }
+
     public static func == (a: Part, b: Part) -> Bool {
       a.fields === b.fields
         || a.name == b.name && a.fileName == b.fileName && a.contentType == b.contentType && a.content == b.content

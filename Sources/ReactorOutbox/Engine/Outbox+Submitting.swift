@@ -63,13 +63,14 @@ extension Outbox {
     guard let storage = configuration.storage as? any FormStorage else {
       throw .persistence(OutboxStorageError.takesNoForms)
     }
+    let identified = try identified(form)
     // A large copy is not made for an entry that cannot be saved.
     entry.request?.sendsForm(contentType: MultipartForm.contentType(boundary: form.makeBoundary()))
     _ = try encoded(entry, layer)
     let probe = entry
     if hasOwnKey, withState({ $0.usesKeyForOtherBytes(probe) }) { throw .usedKey }
     do {
-      let kept = try await storage.keep(form, for: entry.id, in: layer.scope)
+      let kept = try await storage.keep(identified, for: entry.id, in: layer.scope)
       entry.request?.sendsForm(contentType: kept.contentType)
       return kept
     } catch let error as MultipartForm.FileError {
@@ -77,6 +78,25 @@ extension Outbox {
     } catch {
       throw ReactorError(error, wrap: ReactorError.persistence)
     }
+  }
+
+  /// Returns the form with the server's ids in the fields that have a temporary one as their value.
+  ///
+  /// - Throws: `ReactorError.invalidResource` for a temporary id that an entry is to supply.
+  private func identified(_ form: MultipartForm) throws(ReactorError) -> MultipartForm {
+    var form = form
+    for index in form.parts.indices {
+      guard let text = form.parts[index].fieldValue, TemporaryID.isTemporary(text) else { continue }
+      let (known, isAwaited) = withState { ($0.identities[text], $0.queue.identities.holds(text)) }
+      if let id = known.flatMap({ try? JSONValue(parsing: $0) })?.idText {
+        form.parts[index].fieldValue = id
+      } else if isAwaited {
+        throw .invalidResource(
+          "the \(form.parts[index].description) of the form is the temporary id \(text), which is sent as it is; submit the form once Outbox.identity(of:) returns the server's id"
+        )
+      }
+    }
+    return form
   }
 
   /// Shows the drafts, and returns once the entry is saved.

@@ -440,6 +440,29 @@ struct UploadTests {
     }
   }
 
+  @Test func `a field with a temporary id is sent with the server's, or refused until that is known`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      writer.bench.reachability.set(false)
+      let album = AddItem(name: "Album")
+      let submission = try await writer.layer.submit(album)
+      var upload = try request(file)
+      upload.form?.parts.append(.field("album", album.id.string))
+      let request = upload
+      let error = try #require(await TestSupport.error { try await writer.layer.submit(request) })
+      #expect(error.isInvalidResource && "\(error)".contains("part album"), "\(error)")
+      #expect(writer.outbox.entries.count == 1 && forms(in: directory).isEmpty)
+      writer.transport.answer("/v1/items", with: .json(#"{"id": 7, "name": "Album"}"#))
+      writer.transport.answer("/photos", with: accepted)
+      writer.bench.reachability.set(true)
+      _ = try await submission.answer()
+      try await writer.layer.submit(request)
+      await writer.wait()
+      let sent = try #require(writer.transport.requests.last)
+      #expect(try parts(sent).last?.bytes == Data("7".utf8))
+    }
+  }
+
   @Test func `in memory, a removal leaves the form of an entry that is about to be added`() async throws {
     let storage = MemoryOutboxStorage()
     var kept: [KeptForm] = []
