@@ -92,7 +92,7 @@ import Testing
   /// Returns what a caller hears.
   private func heard(_ reports: [TransferProgress]) async throws -> [TransferProgress] {
     let heard = Shared<[TransferProgress]>([])
-    try await ProgressReports.reporting(to: { progress in heard.change { $0.append(progress) } }) {
+    try await TransferReport.steps(to: { progress in heard.change { $0.append(progress) } }) {
       report async throws(ReactorError) in
       for progress in reports { report(progress) }
     }
@@ -118,7 +118,7 @@ import Testing
     let heard = Shared(0)
     let start = start
     let call = Task {
-      try await ProgressReports.reporting(
+      try await TransferReport.steps(
         to: { _ in
           heard.change { $0 += 1 }
           inside.open()
