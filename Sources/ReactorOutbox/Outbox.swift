@@ -281,6 +281,9 @@ extension Outbox {
     public let url: String?
     /// The status of the latest answer; `nil` if no response arrived.
     public let status: Int?
+    /// The progress of its form while this process sends it; `nil` at other times, and for any
+    /// other request. ``Outbox/states`` has a new value for each hundredth and stage.
+    public let progress: TransferProgress?
 
     /// The state of an entry.
     ///

@@ -487,6 +487,38 @@ struct UploadTests {
     #expect(await !isThere(ids[0]))
   }
 
+  @Test func `its entry shows its progress while it is sent, and no other entry does`() async throws {
+    let isSeen = Latch()
+    let server = try MockServer.withoutHTTP { connection in
+      _ = connection.head()
+      // The connection takes a few megabytes until then.
+      isSeen.block()
+      connection.drain()
+    }
+    defer { server.stop() }
+    try await withFile { directory, file in
+      try Data(count: 20 << 20).write(to: file)
+      let outbox = OutboxConfiguration(storage: FileOutboxStorage(directory: directory), mutations: [])
+      let layer = ModelLayer(baseURL: server.url, reachability: .always, extensions: [.outbox(outbox)])
+      let url = server.url.appending(path: "photos")
+      try await layer.submit(OutboxRequest(url: url, form: [.file("photo", at: file)]))
+      try await layer.submit(OutboxRequest(url: url, body: Data(count: 10)))
+      var (seen, states): ([TransferProgress], Int) = ([], 0)
+      for await entries in layer.outbox.states {
+        states += 1
+        #expect(entries.dropFirst().allSatisfy { $0.progress == nil })
+        guard let progress = entries.first?.progress else { continue }
+        if seen.last != progress { seen.append(progress) }
+        if progress.sent > 0 { isSeen.open() }
+        if progress.sent == progress.toSend { break }
+      }
+      #expect(seen.allSatisfy { $0.toSend > 20 << 20 } && seen.contains { $0.sent > 0 && $0.sent < $0.toSend })
+      #expect(states < 130 && zip(seen, seen.dropFirst()).allSatisfy { $0.sent <= $1.sent })
+      await layer.outbox.stop()
+      #expect(layer.outbox.entries.allSatisfy { $0.progress == nil })
+    }
+  }
+
   @Test func `two forms under one key are two requests`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
