@@ -191,7 +191,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   public func send(
     _ resource: Resource, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(ReactorError) -> Model {
-    try await ProgressReports.reporting(to: progress) { [engine] report async throws(ReactorError) in
+    try await TransferReport.steps(to: progress) { [engine] report async throws(ReactorError) in
       try await engine.send(resource, progress: report).model
     }.model(as: Model.self)
   }

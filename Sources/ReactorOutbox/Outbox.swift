@@ -168,7 +168,8 @@ extension Outbox {
   }
 
   /// Continues after ``pause()`` or a 401, and tries the entries at once that could not reach the
-  /// server. After a 401, a sign-in through an `AuthenticationMiddleware` also continues.
+  /// server. After a 401, a sign-in through an `AuthenticationMiddleware` also continues, and so
+  /// does a refresh that succeeds after a refused one.
   ///
   /// ```swift
   /// outbox.resume()  // for a "Try now" button
@@ -280,6 +281,9 @@ extension Outbox {
     public let url: String?
     /// The status of the latest answer; `nil` if no response arrived.
     public let status: Int?
+    /// The progress of its form while this process sends it; `nil` at other times, and for any
+    /// other request. ``Outbox/states`` has a new value for each hundredth and stage.
+    public let progress: TransferProgress?
 
     /// The state of an entry.
     ///

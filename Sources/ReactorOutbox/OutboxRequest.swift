@@ -28,6 +28,9 @@ public struct OutboxRequest: Sendable, Hashable {
   /// survives the process and the removal of the originals. The copy is removed with the entry.
   /// Its size has no limit but the disk.
   ///
+  /// A field whose value is a ``TemporaryID`` is sent with the server's id. As long as an entry is
+  /// still to supply that id, a submission fails with `ReactorError.invalidResource`.
+  ///
   /// The storages of this package take forms. With another one, a submission fails with
   /// ``OutboxStorageError/takesNoForms``.
   public var form: MultipartForm?

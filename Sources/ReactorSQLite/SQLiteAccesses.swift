@@ -29,6 +29,12 @@
       return try body()
     }
 
+    /// - Throws: ``SQLitePersistenceError/suspended(path:)`` if an access that is under way should
+    ///   end.
+    func check() throws {
+      if state.withLock(\.isSuspended) { throw SQLitePersistenceError.suspended(path: path) }
+    }
+
     /// Refuses accesses, and waits until the running ones are finished, or ``resume()`` is called.
     ///
     /// - Parameter interrupt: A closure that makes the statements under way fail. It is called

@@ -108,6 +108,14 @@
       try accesses.run { try body(Access(database: self)) }
     }
 
+    /// Runs `body` as an access that ends when the store is suspended.
+    ///
+    /// - Parameter body: Copies files. It calls its argument between pieces, which throws
+    ///   ``SQLitePersistenceError/suspended(path:)``.
+    func copy<Value>(_ body: (() throws -> Void) throws -> Value) throws -> Value {
+      try accesses.run { try body { try accesses.check() } }
+    }
+
     /// The steps of an access that has begun. It is of use only within the access.
     struct Access {
       fileprivate let database: SQLiteDatabase

@@ -26,7 +26,10 @@
   /// unchanged.
   ///
   /// **Forms** are files in the directory `outbox.sqlite-forms`, each until its entry is removed.
-  /// Their bytes are not overwritten.
+  /// Their bytes are not overwritten. A copy that its process has not finished is removed with the
+  /// next reading, and any other form without an entry after seven days: if the database was
+  /// removed from outside, a program may have the entry in memory, and saves it again. While a
+  /// damaged database is kept, the forms that are not newer stay.
   ///
   /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
   /// (`secure_delete`). On Apple platforms, a database that is created is excluded from backups,
@@ -39,6 +42,8 @@
   public final class SQLiteOutboxStorage: OutboxStorage {
     let database: SQLiteDatabase<SQLiteOutboxConnections>
     private let forms: FormDirectory
+    let claims = FormClaims()
+    private let now: @Sendable () -> Date
 
     /// Opens the database, or creates it with the directories above it.
     ///
@@ -62,7 +67,8 @@
     init(path: String, system: SQLiteSystem, now: @escaping @Sendable () -> Date) throws {
       let files = try SQLiteFiles(path, system: system, keeping: .max, adopts: true)
       let isNew = try files.identity() == nil
-      forms = FormDirectory(path: files.path + "-forms")
+      forms = FormDirectory(path: files.path + "-forms", system: system.files, claims: claims)
+      self.now = now
       do {
         database = try SQLiteDatabase(files, now: now) { try SQLiteOutboxConnections($0) }
       } catch {
@@ -85,11 +91,13 @@
         }
         let files = database.files
         // An interrupted renaming leaves a `-wal` without its database.
-        contents.setAside += try files.setAside().filter { try files.system.status($0) != nil }.map {
-          "the database was damaged; every row that could be read was kept, and the damaged file is \($0)"
+        let setAside = try files.setAside().compactMap { path in
+          try files.system.status(path).map { (path: path, changedAt: $0.changedAt) }
         }
-        // A row that cannot be read may have a form.
-        if contents.setAside.isEmpty { removeForms(of: scope, keeping: Set(contents.entries.map(\.id))) }
+        contents.setAside += setAside.map {
+          "the database was damaged; every row that could be read was kept, and the damaged file is \($0.path)"
+        }
+        tidyForms(of: scope, keeping: Set(contents.entries.map(\.id)), unreadable: setAside.map(\.changedAt).max())
         return contents
       }
     }
@@ -163,7 +171,7 @@
           try access.write(body)
           var failure: (any Error)?
           do {
-            if try !forms.forms(of: scope).isEmpty { failure = try access.write { try removeForms(of: scope, $0) } }
+            if try forms.hasForms(of: scope) { failure = try access.write { try removeForms(of: scope, $0) } }
           } catch { failure = error }
           // Before the compaction, which fails on a full disk or while another process reads.
           try access.removeSetAside()
@@ -176,18 +184,28 @@
 
   extension SQLiteOutboxStorage: FormStorage {
     @concurrent package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-      try forms.keep(form, for: id, in: scope)
+      try await FileCopies.shared.run { [forms, database] isCancelled in
+        try database.copy { isSuspended in
+          try forms.keep(form, for: id, in: scope) {
+            try isCancelled()
+            try isSuspended()
+          }
+        }
+      }
     }
 
     @concurrent package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
       try forms.form(of: id, in: scope, contentType: contentType)
     }
 
-    /// Removes the forms without an entry that earlier processes have left. If that fails, a later
-    /// reading removes them.
-    private func removeForms(of scope: Scope, keeping ids: Set<UUID>) {
-      guard let found = try? forms.forms(of: scope), found.contains(where: { !ids.contains($0.id) }) else { return }
-      _ = try? database.write(waits: false) { try removeForms(of: scope, $0) }
+    /// Tidies the forms in a transaction, so that no process adds an entry meanwhile. If that
+    /// fails, a later reading does so.
+    private func tidyForms(of scope: Scope, keeping ids: Set<UUID>, unreadable: Date?) {
+      let now = now()
+      guard let isTidy = try? forms.isTidy(scope, .init(ids, unreadable: unreadable), at: now), !isTidy else { return }
+      _ = try? database.write(waits: false) { db in
+        try forms.tidy(scope, .init(try SQLiteOutboxRows.ids(db), unreadable: unreadable), at: now)
+      }
     }
 
     /// Removes the forms without an entry, in a transaction, so that no process adds one meanwhile.

@@ -1,4 +1,6 @@
 #if SQLite
+  import ReactorOutbox
+
   extension SQLitePersistence {
     /// Releases the locks of the database, and takes none until ``resume()``.
     ///
@@ -31,9 +33,14 @@
     /// ``SQLitePersistence/suspend()`` does.
     ///
     /// Pause the outbox before. A write that is submitted until ``resume()`` throws
-    /// ``SQLitePersistenceError/suspended(path:)``. The outcome of a request that is being sent is
-    /// saved after ``resume()``, within five seconds.
-    public func suspend() { database.suspend() }
+    /// ``SQLitePersistenceError/suspended(path:)``, and so does a form whose files are being
+    /// copied: submit it again. If such a copy is being synchronized, the call waits for the disk.
+    /// The outcome of a request that is being sent is saved after ``resume()``, within five
+    /// seconds.
+    public func suspend() {
+      database.suspend()
+      claims.release()
+    }
 
     /// Continues after ``suspend()``. Never blocks.
     public func resume() { database.resume() }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 #if canImport(Darwin)
   import Darwin
@@ -32,6 +32,12 @@ package struct FileStatus {
   package var permissions: UInt32
   package var identity: Identity
   var modified: FileTime
+  private var changed: FileTime
+
+  /// The time of the latest change of its bytes.
+  package var modifiedAt: Date { modified.date }
+  /// The time of the latest change of its bytes, or of its name where the file system notes that.
+  package var changedAt: Date { max(modified, changed).date }
 }
 
 extension FileStatus {
@@ -45,8 +51,10 @@ extension FileStatus {
       device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
     #if canImport(Darwin)
       modified = FileTime(status.st_mtimespec)
+      changed = FileTime(status.st_ctimespec)
     #else
       modified = FileTime(status.st_mtim)
+      changed = FileTime(status.st_ctim)
     #endif
   }
 }

@@ -49,9 +49,10 @@ package struct FileSystem: Sendable {
     }
   }
 
-  /// Creates a file for writing, which only its owner may read. Throws if the name exists.
-  package func create(_ path: String) throws(FilePersistence.Failure) -> OpenFile {
-    let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
+  /// Creates a file for writing, and for reading if `reads` is `true`. Only its owner may read it.
+  /// Throws if the name exists.
+  package func create(_ path: String, reads: Bool = false) throws(FilePersistence.Failure) -> OpenFile {
+    let flags = (reads ? O_RDWR : O_WRONLY) | O_CREAT | O_EXCL | O_CLOEXEC
     let descriptor = try call(.create, path) { _ in Int(openFile(path, flags, 0o600)) }
     return OpenFile(descriptor: Int32(descriptor), path: path, system: self)
   }
@@ -294,6 +295,20 @@ package struct OpenFile: ~Copyable {
     while count < bytes.count, let base = bytes.baseAddress {
       count += try system.call(.write, path) { writeFile(descriptor, base + count, min($0, bytes.count - count)) }
     }
+  }
+
+  /// Maps the file into memory. The bytes stay valid when the file is closed or removed, and must
+  /// not be cut off.
+  package func map() throws(FilePersistence.Failure) -> Data {
+    let count = try status().size
+    guard count > 0 else { return Data() }
+    var start: UnsafeMutableRawPointer?
+    _ = try system.call(.read, path) { _ in
+      start = mmap(nil, count, PROT_READ, MAP_PRIVATE, descriptor, 0)
+      return start == UnsafeMutableRawPointer(bitPattern: -1) ? -1 : 0
+    }
+    guard let start else { return Data() }
+    return Data(bytesNoCopy: start, count: count, deallocator: .custom { munmap($0, $1) })
   }
 
   /// Synchronizes the file. When this returns, its bytes survive a power cut.

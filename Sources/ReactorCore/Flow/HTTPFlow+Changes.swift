@@ -45,12 +45,9 @@ extension HTTPFlow {
     _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
     let encoded = try await EncodedForm.encoding(form)
-    defer { encoded.remove() }
     var (request, number) = (request, 0)
     request.headerFields[.contentType] = encoded.contentType
-    return try await EncodedForm.$current.withValue(encoded) { [request] in
-      try await attempts(
-        request, encoded.body, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
-    }
+    return try await attempts(
+      request, encoded.body, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
   }
 }

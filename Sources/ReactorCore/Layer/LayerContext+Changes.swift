@@ -9,8 +9,13 @@ extension LayerContext {
   ///
   /// The caller invalidates what the result names.
   ///
-  /// - Parameter form: the body in place of `body`, if it is a form.
-  package func send(_ request: HTTPRequest, body: Data?, form: EncodedForm? = nil) async -> SentRequest {
+  /// - Parameters:
+  ///   - form: the body in place of `body`, if it is a form.
+  ///   - progress: called as the transport reports progress.
+  package func send(
+    _ request: HTTPRequest, body: Data?, form: EncodedForm? = nil,
+    progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) async -> SentRequest {
     let key = RecordKey(
       method: request.method, url: request.absoluteURL, body: body, scope: scope,
       secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
@@ -21,9 +26,7 @@ extension LayerContext {
         throw ReactorError.invalidResource(
           "a flow of closures has no backend to send to; submit writes to a layer with a Backend")
       }
-      let answer = try await EncodedForm.$current.withValue(form) {
-        try await backend.send(request, body: form?.body ?? body, trail: trail) { _ in }
-      }
+      let answer = try await backend.send(request, body: form?.body ?? body, trail: trail, progress: progress)
       sent = SentRequest(key: key, result: .success(answer))
     } catch {
       sent = SentRequest(key: key, result: .failure(ReactorError(error, wrap: ReactorError.network)))

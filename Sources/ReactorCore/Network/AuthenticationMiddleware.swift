@@ -20,7 +20,8 @@ import Synchronization
 ///   once more. Requests that begin during the refresh wait too, and are sent once.
 /// - If the refresh fails, all of these requests fail with ``ReactorError/authentication(_:)``,
 ///   even those whose 401 arrives later. A failure of the network or the server (5xx, 408, 425,
-///   429) is no refusal, and thrown as it is: the request is retried or a stale fallback served.
+///   429) is no refusal, and thrown as it is: the request is retried or a stale fallback served. So
+///   is any error of a transport or middleware that arrives as ``ReactorError/network(_:)``.
 ///   The 401 of a request that began after the failure begins another refresh.
 /// - A late 401 for an old credential begins no refresh: the request is sent again with the newer
 ///   one.
@@ -46,8 +47,12 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var task: TaskHandle?
     /// The owner of the latest refresh, which works for the requests that wait for it.
     var owner = LockOwner()
-    /// The closures to call after each sign-in.
+    /// The closures to call when requests can be signed again.
     var observers: [@Sendable () -> Void] = []
+    /// The latest credential to save, `nil` in it for none; `nil` if that is done.
+    var unsaved: A.Credential??
+    /// A Boolean value that indicates whether a thread saves. It goes on until nothing is left.
+    var isSaving = false
   }
 
   private let authenticator: A
@@ -116,10 +121,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   /// ```swift
   /// authentication.signIn(token)
   /// ```
-  public func signIn(_ credential: A.Credential) {
-    transact { $0.machine.signIn(credential) }
-    for observer in state.withLock(\.observers) { observer() }
-  }
+  public func signIn(_ credential: A.Credential) { transact { $0.machine.signIn(credential) } }
 
   /// Forgets the credential. A refresh under way is cancelled and its result dropped. The requests
   /// that wait for it fail with ``ReactorError/cancelled``. ``ModelLayer/signOut()`` calls this
@@ -145,9 +147,10 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   }
 }
 
-/// A middleware that says when the user has signed in.
+/// A middleware that says when requests can be signed again.
 package protocol SignInObservable {
-  /// Calls `body` after each sign-in, for as long as the middleware lives.
+  /// Calls `body` after each sign-in, and after the first refresh that succeeds after a refused
+  /// one, for as long as the middleware lives.
   func observeSignIn(_ body: @escaping @Sendable () -> Void)
 }
 
@@ -225,6 +228,8 @@ extension AuthenticationMiddleware {
   private indirect enum Effect {
     case refresh(A.Credential, number: UInt64, TaskHandle, LockOwner)
     case cancel(TaskHandle?)
+    case save
+    case announce([@Sendable () -> Void])
     case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)
   }
 
@@ -236,6 +241,10 @@ extension AuthenticationMiddleware {
       state.owner = LockOwner()
       return .refresh(credential, number: number, task, state.owner)
     case .cancelRefresh: return .cancel(state.task.take())
+    case .save(let credential):
+      state.unsaved = .some(credential)
+      return .save
+    case .announce: return .announce(state.observers)
     case .resume(let ids, let result): return .resume(ids.compactMap { state.waiters.removeValue(forKey: $0) }, result)
     }
   }
@@ -244,8 +253,25 @@ extension AuthenticationMiddleware {
     switch effect {
     case .refresh(let credential, let number, let task, let owner): begin(credential, number, task, owner)
     case .cancel(let task): task?.cancel()
+    case .save: save()
+    case .announce(let observers): for observer in observers { observer() }
     case .resume(let continuations, let result): for continuation in continuations { continuation.resume(with: result) }
     }
+  }
+
+  /// Saves the latest credential. One thread at a time does so, in order, without the lock.
+  private func save() {
+    guard
+      state.withLock({ state in
+        defer { state.isSaving = true }
+        return !state.isSaving
+      })
+    else { return }
+    while let credential = state.withLock({ state -> A.Credential?? in
+      let unsaved = state.unsaved.take()
+      state.isSaving = unsaved != nil
+      return unsaved
+    }) { authenticator.save(credential) }
   }
 
   private func begin(_ credential: A.Credential, _ number: UInt64, _ task: TaskHandle, _ owner: LockOwner) {
@@ -315,14 +341,27 @@ public protocol Authenticator: Sendable {
   /// The call goes on when no request waits for it any more, and when the layer is released. It is
   /// cancelled at a sign-in and a sign-out. Later requests wait for it, so let it end: the requests
   /// of a transport have a time limit. Its own requests through the calling middleware are sent
-  /// unsigned. The authenticator persists the credential itself if the next start of the program
-  /// needs it.
+  /// unsigned. Save the credential in ``save(_:)``, not here: a sign-out drops the result of a
+  /// refresh, and cannot undo what it has written.
   ///
   /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or
   /// by a separate request, whose response is not stored. It joins no flight, since the flight may
   /// wait for the refresh. `states(for:)` fails there with ``ReactorError/invalidResource(_:)``,
   /// except under ``FetchPolicy/cacheOnly``.
   func refresh(_ credential: Credential) async throws -> Credential
+
+  /// Saves the credential for the next start of the program; `nil` after a sign-out, to delete it.
+  ///
+  /// Called after each refresh whose result is used, each sign-in and each sign-out: one call at a
+  /// time, so that the last one has the latest credential. A call that begins during another is
+  /// made by that thread, and may come after the sign-out has returned. It may block for as long as
+  /// a write takes; the requests that wait for a refresh go on after it. Default: nothing.
+  func save(_ credential: Credential?)
+}
+
+extension Authenticator {
+  /// Saves nothing.
+  public func save(_ credential: Credential?) {}
 }
 
 extension ReactorError {

@@ -45,12 +45,10 @@ extension Backend {
     }
     do {
       let form: EncodedForm? = if let form = resource.form { try await EncodedForm.encoding(form) } else { nil }
-      defer { form?.remove() }
       if let form { request.headerFields[.contentType] = form.contentType }
-      let stream = try await EncodedForm.$current.withValue(form) { [request] in
-        try await withDeadline(resource.timeout.flatMap { $0 > .zero ? $0 : nil } ?? .never, clock) {
-          try await opened(request, body: form?.body ?? resource.body, over: transport, clock)
-        }
+      let deadline = resource.timeout.flatMap { $0 > .zero ? $0 : nil } ?? .never
+      let stream = try await withDeadline(deadline, clock) { [request] in
+        try await opened(request, body: form?.body ?? resource.body, over: transport, clock)
       }
       return Stream(response: stream.response, url: stream.url, body: stream.body.mappingErrors(failure))
     } catch {

@@ -15,7 +15,7 @@ public import HTTPTypes
 /// A token that expires has a closure that returns the next one:
 ///
 /// ```swift
-/// let token = BearerToken(saved, origins: [api]) { expired in
+/// let token = BearerToken(saved, origins: [api], save: { keychain.credential = $0 }) { expired in
 ///   let answer = try await tokens.send(
 ///     Resource("oauth/token", method: .post, json: ["refresh_token": expired.refreshToken]))
 ///   return BearerToken.Credential(
@@ -35,6 +35,10 @@ public import HTTPTypes
 ///   signs nobody out. The requests fail with that error, and are retried like any other. It counts
 ///   as no outage of their own server. Any other error of the closure is a refusal:
 ///   ``ReactorError/authentication(_:)``.
+/// - ``ReactorError/network(_:)`` is a failure of the network whatever error is in it: the request
+///   of the refresh had no answer, since its transport or a middleware threw an error. So throw
+///   another library's refusal as it is, or in ``ReactorError/authentication(_:)``.
+/// - An outbox that waits for a sign-in continues after one, and after a refresh that succeeds.
 ///
 /// An instance serves one user. Create another for another user.
 public final class BearerToken: TransportMiddleware {
@@ -79,21 +83,24 @@ public final class BearerToken: TransportMiddleware {
   ///   - margin: The time before ``Credential/goodUntil`` at which the token is refreshed, at most
   ///     half of the time that was left when it came. Default: one minute.
   ///   - now: The wall clock. Default: the system's.
-  ///   - refresh: Returns the next credential. It is called as ``Authenticator/refresh(_:)`` is,
-  ///     and saves the credential itself if the next start of the program needs it.
+  ///   - save: Saves the credential for the next start of the program, and deletes it for `nil`: as
+  ///     ``Authenticator/save(_:)`` after each refresh, sign-in and sign-out. After a sign-out, the
+  ///     result of a refresh is not saved. Default: `nil`, which saves nothing.
+  ///   - refresh: Returns the next credential. It is called as ``Authenticator/refresh(_:)`` is.
   public convenience init(
     _ credential: Credential, origins: [URL], margin: Duration = .seconds(60),
-    now: @escaping @Sendable () -> Date = { Date() },
+    now: @escaping @Sendable () -> Date = { Date() }, save: (@Sendable (Credential?) -> Void)? = nil,
     refresh: @escaping @Sendable (Credential) async throws -> Credential
   ) {
-    self.init(credential, origins: origins, margin: margin, now: now, refreshing: refresh)
+    self.init(credential, origins: origins, margin: margin, now: now, save: save, refreshing: refresh)
   }
 
   private init(
     _ credential: Credential, origins: [URL], margin: Duration, now: @escaping @Sendable () -> Date,
+    save: (@Sendable (Credential?) -> Void)? = nil,
     refreshing refresh: (@Sendable (Credential) async throws -> Credential)?
   ) {
-    let signer = Signer(margin: margin, now: now, refresh: refresh)
+    let signer = Signer(margin: margin, now: now, save: save, refresh: refresh)
     (self.margin, self.now) = (margin, now)
     middleware = AuthenticationMiddleware(
       signer, credential: Lease(credential, margin: margin, now: now()), origins: origins, now: now
@@ -158,11 +165,14 @@ extension BearerToken {
   fileprivate struct Signer: Authenticator {
     let margin: Duration
     let now: @Sendable () -> Date
+    let save: (@Sendable (BearerToken.Credential?) -> Void)?
     let refresh: (@Sendable (BearerToken.Credential) async throws -> BearerToken.Credential)?
 
     func sign(_ request: inout HTTPRequest, body: Data?, with lease: Lease) {
       request.headerFields[.authorization] = "Bearer \(lease.credential.token)"
     }
+
+    func save(_ lease: Lease?) { save?(lease?.credential) }
 
     func refresh(_ lease: Lease) async throws -> Lease {
       // Without a closure, the middleware does not call this method.

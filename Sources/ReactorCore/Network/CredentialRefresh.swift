@@ -35,6 +35,11 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     case refresh(Credential, number: UInt64)
     /// Cancel the refresh under way, whose result would be dropped.
     case cancelRefresh
+    /// Save the credential; `nil` after a sign-out.
+    case save(Credential?)
+    /// Say that requests can be signed again, after a sign-in or a refresh that follows a refused
+    /// one.
+    case announce
     case resume([WaiterID], Result<Held, any Error>)
   }
 
@@ -53,6 +58,8 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   private var signedOut: UInt64 = 0
   private var refresh: Refresh?
   private var failure: (number: UInt64, error: any Error)?
+  /// A Boolean value that indicates whether a refresh was refused, and none has succeeded since.
+  private var isRefused = false
   private var lastNumber: UInt64 = 0
   /// The latest version that the server has refused; `nil` if none was refused.
   private var refused: UInt64?
@@ -114,9 +121,10 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   mutating func ended(_ result: Result<Credential, any Error>, of number: UInt64) -> [Action] {
     guard refresh?.number == number else { return [] }
     switch result {
-    case .success(let credential): return conclude(credential, number: number)
+    case .success(let credential): return conclude(credential, number: number, isNews: isRefused)
     case .failure(let error):
       failure = (number, error)
+      if case ReactorError.authentication = error { isRefused = true }
       return resume(.failure(error))
     }
   }
@@ -125,7 +133,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   mutating func signIn(_ credential: Credential) -> [Action] {
     lastNumber += 1
     let cancelled: [Action] = refresh == nil ? [] : [.cancelRefresh]
-    return cancelled + conclude(credential, number: lastNumber)
+    return cancelled + conclude(credential, number: lastNumber, isNews: true)
   }
 
   /// Signs out. Nothing is signed from now on, and the result of a refresh under way is dropped.
@@ -134,13 +142,15 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     (version, signedOut) = (lastNumber, lastNumber)
     (held, failure) = (nil, nil)
     let cancelled: [Action] = refresh == nil ? [] : [.cancelRefresh]
-    return cancelled + resume(.failure(ReactorError.cancelled))
+    return cancelled + [.save(nil)] + resume(.failure(ReactorError.cancelled))
   }
 
-  private mutating func conclude(_ credential: Credential, number: UInt64) -> [Action] {
+  /// - Parameter isNews: `true` if requests could not be signed before.
+  private mutating func conclude(_ credential: Credential, number: UInt64, isNews: Bool) -> [Action] {
     let held = Held(credential: credential, version: number)
-    (self.held, version, failure) = (held, number, nil)
-    return resume(.success(held))
+    (self.held, version, failure, isRefused) = (held, number, nil, false)
+    // Saved first: the server may take an old refresh token only once.
+    return [.save(credential)] + resume(.success(held)) + (isNews ? [.announce] : [])
   }
 
   /// Ends the refresh under way, if there is one, for those who wait for it.

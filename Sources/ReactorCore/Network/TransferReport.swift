@@ -1,15 +1,20 @@
 import Synchronization
 
-/// Reports the progress of one call to its caller. Reports come in order and one at a time, and
-/// never go back over redirects. None comes after the call has returned. For implementations of
-/// ``Transport``.
+/// Reports progress to a closure, in order and one call at a time, and not after the work has
+/// ended. While the closure runs, changes are collected, and the latest state is reported next.
+///
+/// - ``reporting(_:bodySize:_:)`` is for one call of a ``Transport``: its reports never go back
+///   over redirects.
+/// - ``steps(to:_:)`` is for one request of a program, over all its attempts: at most one report
+///   for each hundredth and stage.
 package final class TransferReport: Sendable {
   private struct State {
     var progress: TransferProgress
-    /// A Boolean value that indicates whether the caller's closure runs, on the thread whose change
-    /// came first.
+    /// The latest progress that the closure got.
+    var reported: TransferProgress?
+    /// A Boolean value that indicates whether the closure runs, on the thread whose change came
+    /// first.
     var isReporting = false
-    var hasChanged = true
     var isOver = false
     /// The wait of ``end()`` for the closure; `nil` if ``end()`` does not wait.
     var ending: OneShot<Void>?
@@ -17,10 +22,33 @@ package final class TransferReport: Sendable {
 
   private let state: Mutex<State>
   private let report: @Sendable (TransferProgress) -> Void
+  /// Returns a Boolean value that indicates whether a progress is reported after another one.
+  private let isDue: @Sendable (_ progress: TransferProgress, _ reported: TransferProgress?) -> Bool
 
-  private init(bodySize: Int, _ report: @escaping @Sendable (TransferProgress) -> Void) {
-    state = Mutex(State(progress: TransferProgress(toSend: Int64(bodySize))))
+  private init(
+    toSend: Int = 0, _ report: @escaping @Sendable (TransferProgress) -> Void,
+    isDue: @escaping @Sendable (TransferProgress, TransferProgress?) -> Bool
+  ) {
+    state = Mutex(State(progress: TransferProgress(toSend: Int64(toSend))))
     self.report = report
+    self.isDue = isDue
+  }
+
+  /// Runs `work`, and reports to `closure` what `work` reports, at most once for each hundredth and
+  /// stage.
+  package static func steps<Value, Failure: Error>(
+    to closure: @escaping @Sendable (TransferProgress) -> Void,
+    _ work: (@escaping @Sendable (TransferProgress) -> Void) async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let report = TransferReport(closure) { $0.isStep(after: $1) }
+    do {
+      let value = try await work { progress in report.change { $0 = progress } }
+      await report.end()
+      return value
+    } catch {
+      await report.end()
+      throw error
+    }
   }
 
   /// Runs `work` and reports its progress to `progress`. At the end of a success, the last report
@@ -29,7 +57,7 @@ package final class TransferReport: Sendable {
     _ progress: @escaping @Sendable (TransferProgress) -> Void, bodySize: Int,
     _ work: (TransferReport) async throws -> Value
   ) async throws -> Value {
-    let report = TransferReport(bodySize: bodySize, progress)
+    let report = TransferReport(toSend: bodySize, progress) { $0 != $1 }
     do {
       report.change { $0.stage = bodySize > 0 ? .connecting : .waiting }
       let value = try await work(report)
@@ -69,10 +97,8 @@ package final class TransferReport: Sendable {
   private func change(_ body: (inout TransferProgress) -> Void) {
     let isMine = state.withLock { state in
       guard !state.isOver else { return false }
-      let before = state.progress
       body(&state.progress)
-      state.hasChanged = state.hasChanged || state.progress != before
-      guard state.hasChanged, !state.isReporting else { return false }
+      guard !state.isReporting, isDue(state.progress, state.reported) else { return false }
       state.isReporting = true
       return true
     }
@@ -86,8 +112,8 @@ package final class TransferReport: Sendable {
 
   private func next() -> TransferProgress? {
     let (progress, ending) = state.withLock { state -> (TransferProgress?, OneShot<Void>?) in
-      if state.hasChanged {
-        state.hasChanged = false
+      if isDue(state.progress, state.reported) {
+        state.reported = state.progress
         return (state.progress, nil)
       }
       state.isReporting = false
@@ -106,5 +132,13 @@ package final class TransferReport: Sendable {
       return state.ending
     }
     await ending?.value
+  }
+}
+
+extension TransferProgress {
+  /// Returns whether the stage is another one than in `other`, or the fraction another hundredth.
+  fileprivate func isStep(after other: TransferProgress?) -> Bool {
+    guard let other else { return true }
+    return stage != other.stage || Int(fractionCompleted * 100) != Int(other.fractionCompleted * 100)
   }
 }

@@ -29,15 +29,19 @@ extension MultipartForm {
   /// Passes the bytes of the form to `put`, in pieces of at most 256 KiB where they come from a
   /// file.
   ///
-  /// - Throws: ``FileError``, `ReactorError/invalidResource(_:)`, `CancellationError`, and the
-  ///   errors of `put`.
-  package func encode(boundary: String, _ system: FileSystem, _ put: (UnsafeRawBufferPointer) throws -> Void) throws {
+  /// - Parameter check: Called before each piece of a file. It throws to end the copy.
+  /// - Throws: ``FileError``, `ReactorError/invalidResource(_:)`, and the errors of `check` and
+  ///   `put`.
+  package func encode(
+    boundary: String, _ system: FileSystem, check: () throws -> Void = {},
+    _ put: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
     for part in parts {
       try Self.put(try part.head(boundary: boundary), put)
       switch part.content {
       case .data(let data): try data.withUnsafeBytes(put)
       case .file(let file):
-        let failure = try Self.failure(copying: file, system, put)
+        let failure = try Self.failure(copying: file, system, check, put)
         if let failure { throw FileError(part: part.name, file: file, reason: failure) }
       }
       try Self.put("\r\n", put)
@@ -51,7 +55,8 @@ extension MultipartForm {
 
   /// Copies a file, and returns the reason why it cannot be read; `nil` if it was copied.
   private static func failure(
-    copying url: URL, _ system: FileSystem, _ put: (UnsafeRawBufferPointer) throws -> Void
+    copying url: URL, _ system: FileSystem, _ check: () throws -> Void,
+    _ put: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> FileError.Reason? {
     guard let path = FileSystem.path(of: url) else { return .unreadable("its URL is not a file URL") }
     do {
@@ -60,7 +65,7 @@ extension MultipartForm {
       guard status.isRegular else { return .unreadable("it is not a regular file") }
       var count = 0
       while count < status.size {
-        try Task.checkCancellation()
+        try check()
         let piece = try file.read(min(pieceSize, status.size - count), at: count)
         guard !piece.isEmpty else { return .changed }
         try piece.withUnsafeBytes(put)

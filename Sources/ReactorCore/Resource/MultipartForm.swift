@@ -11,9 +11,10 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A form does no I/O. A request with files copies them, piece by piece, into a temporary file that
-/// is removed when the request ends. Each attempt sends the same bytes from it, with their total
-/// length. So the files may change or disappear once the upload has begun.
+/// A form does no I/O. A request with files copies them, piece by piece, into a temporary file
+/// without a name, which is gone when the request or the process ends. Each attempt sends the same
+/// bytes from it, with their total length. So the files may change or disappear once the upload has
+/// begun.
 public struct MultipartForm: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// The parts, in the order in which they are sent. Several may have one name.
   public var parts: [Part]
@@ -64,6 +65,17 @@ extension MultipartForm {
     var fileName: String? { fields.fileName }
     var contentType: String? { fields.contentType }
     var content: Content { fields.content }
+
+    /// The value of a field; `nil` for another part, or for bytes that are no UTF-8.
+    package var fieldValue: String? {
+      get {
+        guard case .data(let data) = content, fileName == nil, contentType == nil else { return nil }
+        return String(data: data, encoding: .utf8)
+      }
+      set {
+        if let newValue { self = .field(name, newValue) }
+      }
+    }
 
     public static func == (a: Part, b: Part) -> Bool {
       a.fields === b.fields

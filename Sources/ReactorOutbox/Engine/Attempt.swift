@@ -235,8 +235,16 @@ extension Attempt {
     outbox.changed()
     let shot = OneShot<SentRequest>()
     task.attach(
-      spawn(on: layer.configuration.taskExecutor, for: LockOwner.current) { [layer] in
-        shot.settle(await layer.send(request.http, body: request.frozen.body, form: request.form))
+      spawn(on: layer.configuration.taskExecutor, for: LockOwner.current) { [layer, outbox, id = entry.id] in
+        let sent =
+          if let form = request.form {
+            await TransferReport.steps(to: { outbox.show($0, of: id) }) { report in
+              await layer.send(request.http, body: nil, form: form, progress: report)
+            }
+          } else {
+            await layer.send(request.http, body: request.frozen.body)
+          }
+        shot.settle(sent)
       })
     return .sent(await shot.value)
   }

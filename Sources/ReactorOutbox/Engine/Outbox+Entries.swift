@@ -18,6 +18,7 @@ extension Outbox.Entry {
     method = entry.request.flatMap { HTTPRequest.Method($0.method) }
     url = entry.request.map { Self.redacted($0.url, secretNames) }
     status = entry.outcome?.status
+    progress = items[entry.id]?.progress
     let reason = queue.reason(of: entry, conditions)
     state =
       switch entry.state {
@@ -42,6 +43,7 @@ extension Outbox.Entry {
     method = unreadable.entry?.request.flatMap { HTTPRequest.Method($0.method) }
     url = unreadable.entry?.request.map { Self.redacted($0.url, secretNames) }
     status = unreadable.entry?.outcome?.status
+    progress = nil
     state = .unreadable(unreadable.reason)
   }
 

@@ -200,7 +200,7 @@ extension Outbox: LayerPart {
     pump()
   }
 
-  /// Continues after a 401: the user has signed in.
+  /// Continues after a 401: the user has signed in, or the credential was refreshed after all.
   func signedIn() {
     withState { state in
       state.queue.signedIn()

@@ -32,10 +32,20 @@ extension Outbox {
     let isDecided = withState { state in
       // Not earlier: a sent entry cannot be withdrawn while its outcome is being saved.
       state.items[id]?.sending = nil
+      state.items[id]?.progress = nil
       state.queue.end(id)
       return state.queue.entries[id]?.isDecidable == true
     }
     if isDecided { changed() }
+  }
+
+  /// Shows the progress of the form that an attempt sends.
+  func show(_ progress: TransferProgress, of id: UUID) {
+    withState { state in
+      // The attempt may be over.
+      if state.items[id]?.sending != nil { state.items[id]?.progress = progress }
+    }
+    changed()
   }
 
   /// Leaves an entry in its lane, and tries again after a while: the store has failed.

@@ -31,20 +31,22 @@ extension Outbox {
     let id = configuration.makeID()
     // A copy takes time, in which the user may sign out.
     let removals = request.form == nil ? nil : withState(\.removalsBegun)
-    let kept = try await keptForm(request.form, for: id, with: &frozen, in: layer.scope)
     var entry = OutboxEntry(
       id: id, lane: lane.rawValue, name: RequestMutation.name, version: RequestMutation.version,
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
     entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.newKey() : nil
     entry.request = frozen
     // An earlier process may have used the app's key.
-    if key != nil { await ready() }
+    if key != nil || request.form != nil { await ready() }
+    let kept = try await keptForm(request.form, for: &entry, hasOwnKey: key != nil, in: layer)
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
     do {
-      let result = try await submit(entry, item, hasOwnKey: key != nil, since: removals, in: layer)
-      // A removal leaves a copy whose claim is held.
+      let result = try await submit(entry, item, hasOwnKey: key != nil, since: removals, in: layer) {
+        kept?.release()
+      }
+      // A removal that came before the entry has left the copy.
       if withState({ $0.items[id] == nil && $0.submitting[id] == nil }) { kept?.discard() }
-      return withExtendedLifetime(kept) { Submission(id: id, result: result) }
+      return Submission(id: id, result: result)
     } catch {
       kept?.discard()
       throw error
@@ -55,24 +57,46 @@ extension Outbox {
   ///
   /// - Returns: The claim to hold until the entry is added; `nil` without a form.
   private func keptForm(
-    _ form: MultipartForm?, for id: UUID, with request: inout FrozenRequest, in scope: Scope
+    _ form: MultipartForm?, for entry: inout OutboxEntry, hasOwnKey: Bool, in layer: LayerContext
   ) async throws(ReactorError) -> KeptForm? {
     guard let form else { return nil }
     guard let storage = configuration.storage as? any FormStorage else {
       throw .persistence(OutboxStorageError.takesNoForms)
     }
-    let kept: KeptForm
+    let identified = try identified(form)
+    // A large copy is not made for an entry that cannot be saved.
+    entry.request?.sendsForm(contentType: MultipartForm.contentType(boundary: form.makeBoundary()))
+    _ = try encoded(entry, layer)
+    let probe = entry
+    if hasOwnKey, withState({ $0.usesKeyForOtherBytes(probe) }) { throw .usedKey }
     do {
-      kept = try await storage.keep(form, for: id, in: scope)
+      let kept = try await storage.keep(identified, for: entry.id, in: layer.scope)
+      entry.request?.sendsForm(contentType: kept.contentType)
+      return kept
     } catch let error as MultipartForm.FileError {
       throw .network(error)
     } catch {
       throw ReactorError(error, wrap: ReactorError.persistence)
     }
-    request.hasForm = true
-    request.fields.removeAll { $0.name.lowercased() == "content-type" }
-    request.fields.append(FrozenRequest.Field(name: "Content-Type", value: kept.contentType))
-    return kept
+  }
+
+  /// Returns the form with the server's ids in the fields that have a temporary one as their value.
+  ///
+  /// - Throws: `ReactorError.invalidResource` for a temporary id that an entry is to supply.
+  private func identified(_ form: MultipartForm) throws(ReactorError) -> MultipartForm {
+    var form = form
+    for index in form.parts.indices {
+      guard let text = form.parts[index].fieldValue, TemporaryID.isTemporary(text) else { continue }
+      let (known, isAwaited) = withState { ($0.identities[text], $0.queue.identities.holds(text)) }
+      if let id = known.flatMap({ try? JSONValue(parsing: $0) })?.idText {
+        form.parts[index].fieldValue = id
+      } else if isAwaited {
+        throw .invalidResource(
+          "the \(form.parts[index].description) of the form is the temporary id \(text), which is sent as it is; submit the form once Outbox.identity(of:) returns the server's id"
+        )
+      }
+    }
+    return form
   }
 
   /// Shows the drafts, and returns once the entry is saved.
@@ -82,11 +106,12 @@ extension Outbox {
   ///     key.
   ///   - removals: The number of removals that were asked for when the submission began; `nil` if
   ///     it begins now.
+  ///   - whenSaved: Called once the entry is saved, before anything else changes in the store.
   /// - Throws: `ReactorError.invalidResource` if another entry has this key for other bytes, and
-  ///   `ReactorError.cancelled` if everything was removed since.
+  ///   `ReactorError.cancelled` if a removal of everything has begun since, even one that fails.
   private func submit(
     _ entry: OutboxEntry, _ item: OutboxState.Item, hasOwnKey: Bool = false, since removals: Int? = nil,
-    in layer: LayerContext
+    in layer: LayerContext, whenSaved: @escaping @Sendable () -> Void = {}
   ) async throws(ReactorError) -> SubmissionResult {
     let awaited = withState { $0.queue.identities.awaited(byNew: entry) }
     let entry = entry.awaiting(awaited)
@@ -106,7 +131,10 @@ extension Outbox {
       state.queue.identities.expect(entry)
       // Held until the drafts are shown. Otherwise the server could accept the entry before that.
       let addition = OutboxChange.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))
-      let ticket = commits.enqueue([addition], isHeld: true) { numbers in self.saved(entry.id, numbers) }
+      let ticket = commits.enqueue([addition], isHeld: true) { numbers in
+        whenSaved()
+        self.saved(entry.id, numbers)
+      }
       return (ticket, place, result)
     }
     guard let (ticket, place, result) = reserved else {

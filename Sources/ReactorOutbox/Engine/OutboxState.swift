@@ -17,6 +17,8 @@ struct OutboxState: Sendable {
     /// The task that sends the request, until the attempt is over; `nil` while no byte of it may
     /// have left.
     var sending: TaskHandle?
+    /// The progress of its form; `nil` while none is sent.
+    var progress: TransferProgress?
     /// The request that the mutation is building; `nil` if it is not building one.
     var making: Making?
     var isWithdrawn = false

@@ -102,7 +102,7 @@ extension TemporaryIDs {
 
 extension JSONValue {
   /// The text of an id: a string or an integer; `nil` for any other value.
-  fileprivate var idText: String? {
+  var idText: String? {
     switch self {
     case .string(let text): text
     case .integer(let number): String(number)

@@ -198,6 +198,9 @@ extension TemporaryIDs {
     return candidates.filter { $0 != id }.min { (mentions[$0]?.number ?? 0) < (mentions[$1]?.number ?? 0) }
   }
 
+  /// Returns `true` if an entry contains an id, or should have supplied it.
+  func holds(_ temporary: String) -> Bool { entriesByString[temporary] != nil || lost.contains(temporary) }
+
   /// Returns `true` if an entry waits for an id of an entry behind it, which was retried while
   /// another process submitted this one. The entry is sent after the other, and blocks nothing
   /// until then.

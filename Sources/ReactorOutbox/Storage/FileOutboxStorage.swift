@@ -19,8 +19,10 @@ import Synchronization
 /// time. Every entry that can be read stays in the store, and ``OutboxContents/setAside`` names the
 /// file.
 ///
-/// **A form** is a file of its own beside the journal, until its entry is removed. A file that a
-/// process has left without an entry is removed with the next reading.
+/// **A form** is a file of its own beside the journal, until its entry is removed. A copy that its
+/// process has not finished is removed with the next reading, and any other form without an entry
+/// after seven days: if the journal was removed from outside, a program may have the entry in
+/// memory, and saves it again. While a damaged journal is kept, the forms that are not newer stay.
 ///
 /// **Several processes** take turns, with a lock that ends with its process. If another process
 /// holds the lock, a call waits up to ten seconds and then throws
@@ -75,17 +77,16 @@ public final class FileOutboxStorage: OutboxStorage {
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
-    let contents = try await withJournal(of: scope, creates: false) { journal, directory, identity in
+    let contents = try await withJournal(of: scope, creates: false) { [now] journal, directory, identity in
       var contents = journal.table.contents
       contents.identity = identity
-      contents.setAside = try directory.setAside(of: scope).map {
+      let setAside = try directory.setAside(of: scope)
+      contents.setAside = setAside.map {
         "the journal was damaged; everything that could be read was kept, and the damaged file is \($0)"
       }
-      // One that cannot be removed harms nobody, and a reading works on a full disk. An entry that
-      // cannot be read may have a form.
-      if contents.setAside.isEmpty {
-        try directory.forms.removeForms(of: scope, keeping: Set(contents.entries.map(\.id)))
-      }
+      // An entry that cannot be read may have a form.
+      let unreadable = try setAside.compactMap { try directory.system.inspect($0)?.changedAt }.max()
+      try directory.forms.tidy(scope, .init(Set(contents.entries.map(\.id)), unreadable: unreadable), at: now())
       return contents
     }
     return contents ?? OutboxContents(identity: state.withLock { $0.identity.next() })
@@ -154,7 +155,8 @@ public final class FileOutboxStorage: OutboxStorage {
 
 extension FileOutboxStorage: FormStorage {
   @concurrent package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    try OutboxDirectory(url, system).forms.keep(form, for: id, in: scope)
+    let forms = try OutboxDirectory(url, system).forms
+    return try await FileCopies.shared.run { try forms.keep(form, for: id, in: scope, check: $0) }
   }
 
   @concurrent package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {

@@ -2,129 +2,150 @@ package import Foundation
 package import HTTPCaching
 package import ReactorCore
 
-/// The file of a form that is being submitted. Its process holds the file's lock until the entry is
-/// added, so that no other process takes it for one that was left behind.
-private final class FormFile: Sendable {
-  private let file: OpenFile
-  private let path: String
-  private let directory: FormDirectory
-
-  init(_ file: consuming OpenFile, at path: String, in directory: FormDirectory) {
-    self.file = file
-    self.path = path
-    self.directory = directory
-  }
-
-  /// Writes the form. When the method returns, its bytes survive a power cut.
-  func write(_ form: MultipartForm) throws -> KeptForm {
-    let boundary = form.makeBoundary()
-    try MultipartForm.copying(to: URL(filePath: path)) {
-      try form.encode(boundary: boundary, directory.system) { try file.write($0) }
-      try file.synchronize()
-      try directory.system.synchronizeDirectory(directory.path)
-    }
-    return KeptForm(contentType: MultipartForm.contentType(boundary: boundary), holding: self) { self.remove() }
-  }
-
-  func remove() { _ = try? directory.system.remove(path) }
-
-  /// Returns a Boolean value that indicates whether the file is locked, and still has its name.
-  func locks() throws(FilePersistence.Failure) -> Bool {
-    guard try file.lock() else { return false }
-    return try directory.system.inspect(path)?.identity == file.status().identity
-  }
-}
-
-/// The directory with the forms of a durable storage, `<scope>.form-<id>` for each entry that has
-/// one. `<scope>` is the SHA-256 of the scope's name.
+/// The directory with the forms of a durable storage. `<scope>` is the SHA-256 of the scope's name.
+///
+/// - `<scope>.form-<id>.new` is a form that is being copied. Its process holds the file's lock.
+/// - `<scope>.form-<id>` is the form of an entry. The process that submits it holds the file's lock
+///   until the entry is added.
+/// - `<scope>.form-<id>.left-<time>` is a form that had no entry at this time, in seconds since
+///   1970.
 package struct FormDirectory: Sendable {
   let path: String
   let system: FileSystem
-  private static let mark = ".form-"
+  private let claims: FormClaims
 
-  package init(path: String, system: FileSystem = FileSystem()) { (self.path, self.system) = (path, system) }
-
-  private static func digest(of scope: Scope) -> String { SHA256Digest.hex(Array(scope.name.utf8)) }
-
-  private func path(of id: UUID, in scope: Scope) -> String {
-    "\(path)/\(Self.digest(of: scope))\(Self.mark)\(id.uuidString)"
+  package init(path: String, system: FileSystem = FileSystem(), claims: FormClaims = FormClaims()) {
+    (self.path, self.system, self.claims) = (path, system, claims)
   }
 
-  /// Copies a form, with its files. The caller holds the result until it has added the entry.
+  /// A file of the directory, by its name.
+  struct Name: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+      case new, kept
+      case left(Int)
+    }
+
+    let scope: String
+    let id: UUID
+    let kind: Kind
+
+    private static let (mark, new, left) = (".form-", ".new", ".left-")
+
+    init(_ id: UUID, in scope: Scope, _ kind: Kind = .kept) {
+      (self.scope, self.id, self.kind) = (SHA256Digest.hex(Array(scope.name.utf8)), id, kind)
+    }
+
+    private init(scope: String, id: UUID, _ kind: Kind) { (self.scope, self.id, self.kind) = (scope, id, kind) }
+
+    /// - Returns: `nil` for another file.
+    init?(_ text: String) {
+      let rest = text.dropFirst(64)
+      guard rest.hasPrefix(Self.mark) else { return nil }
+      let name = rest.dropFirst(Self.mark.count)
+      guard let id = UUID(uuidString: String(name.prefix(36))) else { return nil }
+      let suffix = name.dropFirst(36)
+      switch suffix {
+      case "": kind = .kept
+      case Self.new: kind = .new
+      default:
+        guard suffix.hasPrefix(Self.left), let time = Int(suffix.dropFirst(Self.left.count)) else { return nil }
+        kind = .left(time)
+      }
+      (scope, self.id) = (String(text.prefix(64)), id)
+    }
+
+    var text: String {
+      let suffix =
+        switch kind {
+        case .kept: ""
+        case .new: Self.new
+        case .left(let time): "\(Self.left)\(time)"
+        }
+      return "\(scope)\(Self.mark)\(id.uuidString)\(suffix)"
+    }
+
+    func with(_ kind: Kind) -> Name { Name(scope: scope, id: id, kind) }
+
+    /// The beginning of the names of a scope.
+    static func prefix(of scope: Scope) -> String { SHA256Digest.hex(Array(scope.name.utf8)) + mark }
+  }
+
+  func path(of name: Name) -> String { "\(path)/\(name.text)" }
+
+  /// Copies a form, with its files. When the method returns, the copy survives a power cut. The
+  /// caller holds the result until it has added the entry.
   ///
-  /// - Throws: `MultipartForm.FileError`, `FilePersistence.Failure`.
-  package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) throws -> KeptForm {
+  /// - Parameter check: Called before each piece. It throws to end the copy.
+  /// - Throws: `MultipartForm.FileError`, `FilePersistence.Failure`, the errors of `check`.
+  package func keep(
+    _ form: MultipartForm, for id: UUID, in scope: Scope, check: () throws -> Void
+  ) throws -> KeptForm {
     if try system.inspect(path, followsLink: true) == nil {
       try system.makeDirectory(path, synchronizes: true)
       Self.protect(path)
     }
-    let file = try makeFile(at: path(of: id, in: scope))
+    let name = Name(id, in: scope)
+    let (new, kept) = (path(of: name.with(.new)), path(of: name))
+    let boundary = form.makeBoundary()
+    let file = try makeFile(at: new)
     do {
-      return try file.write(form)
+      try MultipartForm.copying(to: URL(filePath: kept)) {
+        try form.encode(boundary: boundary, system, check: check) { try file.write($0) }
+        try file.synchronize()
+        try system.rename(new, to: kept)
+        try system.synchronizeDirectory(path)
+      }
     } catch {
-      file.remove()
+      for path in [new, kept] { _ = try? system.remove(path) }
       throw error
+    }
+    return KeptForm(contentType: MultipartForm.contentType(boundary: boundary), holding: claims.add(file)) {
+      removeForm(of: id, in: scope)
     }
   }
 
-  private func makeFile(at path: String) throws(FilePersistence.Failure) -> FormFile {
+  private func makeFile(at path: String) throws(FilePersistence.Failure) -> OpenFile {
     // Another process may take it for one that was left behind before it is locked, but not
     // repeatedly.
     for _ in 0..<8 {
-      let file = FormFile(try system.create(path), at: path, in: self)
-      if try file.locks() { return file }
+      let file = try system.create(path)
+      do throws(FilePersistence.Failure) {
+        if try Self.locks(file, at: path, system) { return file }
+      } catch {
+        _ = try? system.remove(path)
+        throw error
+      }
       try system.remove(path)
     }
     throw FilePersistence.Failure(operation: .lock, path: path, code: FileSystem.isAbsent)
+  }
+
+  /// Returns a Boolean value that indicates whether the file is locked, and still has its name.
+  static func locks(
+    _ file: borrowing OpenFile, at path: String, _ system: FileSystem
+  ) throws(FilePersistence.Failure) -> Bool {
+    guard try file.lock() else { return false }
+    return try system.inspect(path)?.identity == file.status().identity
   }
 
   /// Returns the form of an entry.
   ///
   /// - Throws: ``FormStorageError`` if somebody has removed the file.
   package func form(of id: UUID, in scope: Scope, contentType: String) throws -> EncodedForm {
-    let path = path(of: id, in: scope)
+    let name = Name(id, in: scope)
+    var path = path(of: name)
+    if try system.inspect(path) == nil, let left = try names(of: scope, id).first { path = self.path(of: left) }
     guard try system.inspect(path)?.isRegular == true else { throw FormStorageError.noForm }
     return try EncodedForm(mapping: URL(filePath: path), contentType: contentType)
   }
 
+  /// The names of the form of an entry that was not in the store for a time.
+  private func names(of scope: Scope, _ id: UUID) throws(FilePersistence.Failure) -> [Name] {
+    try system.list(path, prefix: Name(id, in: scope).text).compactMap(Name.init).filter { $0.kind != .new }
+  }
+
   /// Removes the form of an entry that was removed. If that fails, a later reading removes it.
-  package func removeForm(of id: UUID, in scope: Scope) { _ = try? system.remove(path(of: id, in: scope)) }
-
-  /// Returns the forms of `scope`, or of every scope if `scope` is `nil`, with the ids of their
-  /// entries.
-  package func forms(of scope: Scope?) throws(FilePersistence.Failure) -> [(id: UUID, path: String)] {
-    var forms: [(id: UUID, path: String)] = []
-    for name in try system.list(path, prefix: scope.map { Self.digest(of: $0) + Self.mark } ?? "") {
-      let rest = name.dropFirst(64)
-      guard rest.hasPrefix(Self.mark), let id = UUID(uuidString: String(rest.dropFirst(Self.mark.count))) else {
-        continue
-      }
-      forms.append((id, "\(path)/\(name)"))
-    }
-    return forms
-  }
-
-  /// Removes the forms of `scope`, or of every scope if `scope` is `nil`, but those of some entries
-  /// and those that are being submitted. No entry is added meanwhile.
-  ///
-  /// - Returns: The first failure, after removing everything that can be removed.
-  /// - Throws: `FilePersistence.Failure` if the directory cannot be read.
-  @discardableResult package func removeForms(
-    of scope: Scope?, keeping ids: Set<UUID>
-  ) throws(FilePersistence.Failure) -> FilePersistence.Failure? {
-    var failure: FilePersistence.Failure?
-    for (id, path) in try forms(of: scope) where !ids.contains(id) {
-      do throws(FilePersistence.Failure) {
-        guard let opened = try system.open(path) else { continue }
-        // Another process may have made the file anew since.
-        let file = FormFile(opened, at: path, in: self)
-        if try file.locks() { try system.remove(path) }
-      } catch {
-        failure = failure ?? error
-      }
-    }
-    return failure
-  }
+  package func removeForm(of id: UUID, in scope: Scope) { _ = try? system.remove(path(of: Name(id, in: scope))) }
 
   /// Excludes a new directory from backups: a restored outbox would send again what was sent. Its
   /// files can be read after the first unlock, so that an app can send in the background.

@@ -57,44 +57,51 @@ public final class MemoryOutboxStorage: OutboxStorage {
       guard let scope else { return tables.removeAll() }
       tables[scope] = nil
     }
-    forms.withLock { forms in
-      guard let scope else { return forms.removeAll() }
-      forms[scope] = nil
-    }
+    removeForms { $0 == scope || scope == nil }
   }
 
   /// Removes everything of `scope` but some entries. Never throws.
   public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
     tables.withLock { $0[scope] = $0[scope]?.keeping(ids) }
-    forms.withLock { $0[scope] = $0[scope]?.filter { ids.contains($0.key) } }
+    removeForms(keeping: ids) { $0 == scope }
   }
 }
 
 extension MemoryOutboxStorage: FormStorage {
-  /// The bytes of a form, whose temporary file is removed with them.
-  private final class HeldForm: Sendable {
+  /// The claim of the submission that is about to add an entry.
+  private final class Claim: Sendable {}
+
+  private struct HeldForm {
     let encoded: EncodedForm
-
-    init(_ encoded: EncodedForm) { self.encoded = encoded }
-
-    deinit { encoded.remove() }
+    weak var claim: Claim?
   }
 
   package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    let held = HeldForm(try await EncodedForm.encoding(form))
-    forms.withLock { $0[scope, default: [:]][id] = held }
-    return KeptForm(contentType: held.encoded.contentType, holding: held) { [weak self] in
+    let encoded = try await EncodedForm.encoding(form)
+    let claim = Claim()
+    forms.withLock { $0[scope, default: [:]][id] = HeldForm(encoded: encoded, claim: claim) }
+    return KeptForm(contentType: encoded.contentType, holding: claim) { [weak self] in
       self?.removeForm(of: id, in: scope)
     }
   }
 
   package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
-    guard let held = forms.withLock({ $0[scope]?[id] }) else { throw FormStorageError.noForm }
-    return held.encoded
+    guard let encoded = forms.withLock({ $0[scope]?[id]?.encoded }) else { throw FormStorageError.noForm }
+    return encoded
   }
 
   private func removeForm(of id: UUID, in scope: Scope) {
-    // Released outside of the lock, since that removes a file.
+    // Released outside of the lock, since that frees much memory.
     _ = forms.withLock { $0[scope]?.removeValue(forKey: id) }
+  }
+
+  /// Removes the forms of some scopes, but those of `ids` and those whose entries are about to be
+  /// added: a submission removes its own if it fails.
+  private func removeForms(keeping ids: Set<UUID> = [], of isMeant: (Scope) -> Bool) {
+    forms.withLock { forms in
+      for scope in forms.keys where isMeant(scope) {
+        forms[scope] = forms[scope]?.filter { ids.contains($0.key) || $0.value.claim != nil }
+      }
+    }
   }
 }

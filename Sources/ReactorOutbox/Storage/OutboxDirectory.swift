@@ -5,9 +5,9 @@ import HTTPCaching
 ///
 /// A scope's journal is `<scope>.journal`, where `<scope>` is the SHA-256 of the scope's name. A
 /// journal that is being written is `<scope>.journal.new`. A damaged one that was set aside is
-/// `<scope>.journal.damaged-<time>`. The body of an upload is `<scope>.form-<id>`. Every process
-/// locks `lock` while it reads or writes. That file has the store's identity, and stays when
-/// everything is removed.
+/// `<scope>.journal.damaged-<time>`. ``FormDirectory`` has the names of forms. Every process locks
+/// `lock` while it reads or writes. That file has the store's identity, and stays when everything
+/// is removed.
 struct OutboxDirectory: Sendable {
   let path: String
   let system: FileSystem

@@ -103,6 +103,13 @@ package struct FrozenRequest: Sendable, Hashable {
 }
 
 extension FrozenRequest {
+  /// Makes the body a form, which the storage keeps for the entry.
+  mutating func sendsForm(contentType: String) {
+    hasForm = true
+    fields.removeAll { $0.name.lowercased() == "content-type" }
+    fields.append(Field(name: "Content-Type", value: contentType))
+  }
+
   /// The fields that hold credentials, in lower case. Middlewares add them when the request is
   /// sent.
   package static let secretFields: Set<String> = ["authorization", "proxy-authorization", "cookie"]

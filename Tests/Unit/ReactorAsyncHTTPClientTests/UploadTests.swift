@@ -24,8 +24,8 @@
       try await trial.refusesAMissingFile()
     }
 
-    @Test func `removes its copy and reports nothing more when the caller is cancelled`() async throws {
-      try await trial.freesItsCopyWhenCancelled()
+    @Test func `reports nothing more when the caller is cancelled`() async throws {
+      try await trial.endsWhenCancelled()
     }
   }
 #endif

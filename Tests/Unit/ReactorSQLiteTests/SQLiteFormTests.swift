@@ -1,5 +1,7 @@
 #if SQLite
+  import Dispatch
   import Foundation
+  import HTTPCaching
   import HTTPTypes
   import ReactorCore
   import ReactorOutbox
@@ -65,21 +67,103 @@
       }
     }
 
-    @Test func `forms without an entry are removed by a read, unless their process still writes them`() async throws {
+    @Test func `a form that was never added is removed after seven days without an entry`() async throws {
       try await withFile { database, file in
+        let clock = Shared(Date())
         let storage = try SQLiteOutboxStorage(path: database.path())
-        func read() async throws -> Int {
-          _ = try await SQLiteOutboxStorage(path: database.path()).contents(of: .shared)
+        func read(after time: TimeInterval) async throws -> Int {
+          clock.change { $0 += time }
+          let reader = try SQLiteOutboxStorage(path: database.path(), system: SQLiteSystem()) { clock.value }
+          _ = try await reader.contents(of: .shared)
           return forms(of: database).count
         }
         var kept = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
-        #expect(try await read() == 1)
+        #expect(try await read(after: 0) == 1)
+        #expect(try await read(after: 8 * 86_400) == 1)
         try await storage.removeAll(in: nil)
         #expect(forms(of: database).count == 1)
         withExtendedLifetime(kept) {}
         kept = []
-        #expect(try await read() == 0)
+        #expect(try await read(after: 0) == 1)
+        #expect(try await read(after: 6 * 86_400) == 1)
+        #expect(try await read(after: 86_401) == 0)
       }
+    }
+
+    @Test func `a form is sent although the database was removed, and another program has read the new one`()
+      async throws
+    {
+      try await withFile { database, file in
+        let transport = ScriptedTransport()
+        transport.answer("/photos", with: .response(.noContent))
+        let layer = try layer(database, transport, sendsByItself: false)
+        try await layer.outbox.reload()
+        try await layer.submit(try request(file))
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: database.path() + suffix) }
+        let other = try SQLiteOutboxStorage(path: database.path())
+        #expect(try await other.contents(of: .shared).entries.isEmpty)
+        try await layer.outbox.reload()
+        #expect(await layer.outbox.drain(within: .seconds(60)) == 0)
+        #expect(transport.requests.count == 1 && forms(of: database).isEmpty)
+        await layer.outbox.stop()
+      }
+    }
+
+    @Test func `suspending a store ends the copy of a form, which leaves no lock and no file`() async throws {
+      try await withFile { database, file in
+        try Data(count: 4 << 20).write(to: file)
+        let (reads, locked) = (Tick(), Shared<Bool?>(nil))
+        let storage = Shared<SQLiteOutboxStorage?>(nil)
+        let (suspending, suspended) = (DispatchSemaphore(value: 0), Gate())
+        var system = SQLiteSystem()
+        // However busy the machine is.
+        system.patience = .seconds(60)
+        system.files = FileSystem { operation, path in
+          // The second call of the first piece. Each piece has two.
+          guard operation == .read, path == file.path(), reads.next() == 2 else { return nil }
+          Thread.detachNewThread {
+            suspending.signal()
+            storage.value?.suspend()
+            locked.change { $0 = forms(of: database).contains { !isFree($0) } }
+            suspended.open()
+          }
+          suspending.wait()
+          while (try? storage.value?.database.manage { _ in true }) == true { usleep(1_000) }
+          return nil
+        }
+        storage.change { $0 = try? SQLiteOutboxStorage(path: database.path(), system: system) { Date() } }
+        let store = try #require(storage.value)
+        await #expect(throws: SQLitePersistenceError.suspended(path: database.path())) {
+          _ = try await store.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        }
+        try await suspended.wait()
+        #expect(locked.value == false && reads.next() == 3 && forms(of: database).isEmpty)
+        await #expect(throws: SQLitePersistenceError.suspended(path: database.path())) {
+          _ = try await store.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        }
+        store.resume()
+        _ = try await store.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        storage.change { $0 = nil }
+      }
+    }
+
+    @Test func `suspending a store releases the lock of a form whose entry is not added yet`() async throws {
+      try await withFile { database, file in
+        let storage = try SQLiteOutboxStorage(path: database.path())
+        let kept = try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        let form = try #require(forms(of: database).first)
+        #expect(!isFree(form))
+        storage.suspend()
+        #expect(isFree(form))
+        withExtendedLifetime(kept) {}
+      }
+    }
+
+    /// Returns `true` if nobody has locked a file.
+    private func isFree(_ file: URL) -> Bool {
+      let descriptor = open(file.path(), O_RDONLY)
+      defer { close(descriptor) }
+      return flock(descriptor, LOCK_EX | LOCK_NB) == 0
     }
   }
 #endif

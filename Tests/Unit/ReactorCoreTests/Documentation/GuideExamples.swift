@@ -120,7 +120,7 @@ struct Guide {
   }
 
   struct Keychain: Sendable {
-    func save(_ credential: BearerToken.Credential) throws {}
+    func save(_ credential: BearerToken.Credential?) {}
   }
 
   func signing(_ token: String, _ user: String) -> ModelLayer {
@@ -132,13 +132,11 @@ struct Guide {
   func expiring(
     _ saved: BearerToken.Credential, _ tokens: Reactor<TokenAnswer>, _ keychain: Keychain
   ) -> BearerToken {
-    let authentication = BearerToken(saved, origins: [api]) { expired in
+    let authentication = BearerToken(saved, origins: [api], save: keychain.save) { expired in
       let answer = try await tokens.send(
         Resource("oauth/token", method: .post, json: ["refresh_token": expired.refreshToken]))
-      let next = BearerToken.Credential(
+      return BearerToken.Credential(
         answer.access, refreshToken: answer.refresh, goodUntil: Date() + answer.lifetime)
-      try keychain.save(next)
-      return next
     }
     return authentication
   }

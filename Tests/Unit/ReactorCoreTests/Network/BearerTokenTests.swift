@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import ReactorLoopback
 import ReactorTesting
 import TestSupport
 import Testing
@@ -73,6 +74,61 @@ import Testing
       #expect(reason is ReactorError.SignedOut)
       #expect(sent(server) == ["Bearer 1", "Bearer 2"])
     }
+  }
+
+  @Test func `each new credential is saved, and nothing of a refresh after a sign-out`() async throws {
+    try await MockServer.run { request in
+      request["Authorization"] == "Bearer 2" ? Self.note : .status(401)
+    } body: { server async throws in
+      let (saved, ended) = (Shared<[String?]>([]), Gate())
+      let token = BearerToken(
+        BearerToken.Credential("1"), origins: [server.url],
+        save: { credential in saved.change { $0.append(credential?.token) } }
+      ) { [tokens, clock] credential in
+        defer { ended.open() }
+        // A token server that has answered already.
+        return try await Task { try await tokens.next(credential, lifetime: nil, clock: clock) }.value
+      }
+      let layer = layer(server, token)
+      _ = try await layer.reactor(Note.self).fetch("note")
+      #expect(saved.value == ["2"])
+      token.signIn("8")
+      #expect(saved.value == ["2", "8"])
+      tokens.gate.close()
+      ended.close()
+      let caller = Task { await error { try await layer.reactor(Note.self).fetchFromNetwork("note") } }
+      try await tokens.gate.waitForArrival(count: 2)
+      try await layer.signOut()
+      #expect(saved.value == ["2", "8", nil])
+      tokens.gate.open()
+      try await ended.wait()
+      _ = await caller.value
+      token.signIn("9")
+      #expect(saved.value == ["2", "8", nil, "9"])
+    }
+  }
+
+  @Test func `a credential that is being saved at a sign-out is deleted behind it`() async throws {
+    let (saved, saving, goes, ended) = (Shared<[String?]>([]), Gate(), Latch(), Gate())
+    let save: @Sendable (BearerToken.Credential?) -> Void = { credential in
+      if credential?.token == "2" {
+        saving.open()
+        goes.block()
+      }
+      saved.change { $0.append(credential?.token) }
+    }
+    let token = BearerToken(BearerToken.Credential("1"), origins: [], save: save) { $0 }
+    Thread.detachNewThread {
+      token.signIn("2")
+      ended.open()
+    }
+    try await saving.wait()
+    token.signIn("3")
+    token.signOut()
+    #expect(saved.value == [])
+    goes.open()
+    try await ended.wait()
+    #expect(saved.value == ["2", nil])
   }
 
   @Test func `a bearer token is refreshed after a 401, and the request sent once more`() async throws {

@@ -8,16 +8,55 @@ import Testing
 @Suite struct `The refresh of a credential` {
   private typealias Machine = CredentialRefresh<String>
 
-  /// An action in words.
+  /// The actions in words, without those that only tell others.
   private func text(_ actions: [Machine.Action]) -> [String] {
-    actions.map { action in
+    actions.compactMap { action in
       switch action {
       case .refresh(let credential, let number): "refresh \(number) of \(credential)"
       case .cancelRefresh: "cancel"
+      case .save, .announce: nil
       case .resume(let ids, .success(let held)): "resume \(ids) with \(held.credential)"
       case .resume(let ids, .failure(let error)): "fail \(ids) with \(error)"
       }
     }
+  }
+
+  /// The actions that tell others, in words.
+  private func told(_ actions: [Machine.Action]) -> [String] {
+    actions.compactMap { action in
+      switch action {
+      case .save(let credential): "save \(credential ?? "nothing")"
+      case .announce: "announce"
+      default: nil
+      }
+    }
+  }
+
+  @Test func `a new credential is saved, and none that comes after a sign-out`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    #expect(told(machine.ended(.success("b"), of: 1)) == ["save b"])
+    #expect(told(machine.signIn("c")) == ["save c", "announce"])
+    _ = machine.wait(2, refused: 2)
+    #expect(told(machine.signOut()) == ["save nothing"])
+    #expect(told(machine.ended(.success("d"), of: 3)) == [])
+    #expect(told(machine.signIn("e")) == ["save e", "announce"])
+  }
+
+  @Test func `a refresh is announced if it is the first to succeed after a refused one`() {
+    var machine = Machine("a")
+    var number: UInt64 = 0
+    func end(_ result: Result<String, any Error>) -> [String] {
+      number += 1
+      _ = machine.wait(1, refused: machine.look.version, failed: machine.look.failed)
+      return told(machine.ended(result, of: number))
+    }
+    #expect(end(.failure(Broken())) == [])
+    #expect(end(.success("b")) == ["save b"])
+    #expect(end(.failure(ReactorError.authentication(Broken()))) == [])
+    #expect(end(.failure(Broken())) == [])
+    #expect(end(.success("c")) == ["save c", "announce"])
+    #expect(end(.success("d")) == ["save d"])
   }
 
   @Test func `the refresh of a credential begins with the first that is refused, and the others wait for it`() {

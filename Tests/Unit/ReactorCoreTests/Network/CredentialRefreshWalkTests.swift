@@ -45,6 +45,9 @@ import Testing
           if current == nil { faults.append("\(step): nothing to cancel") }
           if !step.hasPrefix("sign") { faults.append("\(step): cancels a refresh") }
           current = nil
+        case .save(let credential):
+          if (credential == nil) != isSignedOut { faults.append("\(step): saves \(String(describing: credential))") }
+        case .announce: if isSignedOut { faults.append("\(step): announces that nobody is signed in") }
         case .resume(let ids, let result):
           for id in ids where waiting.remove(id) == nil { faults.append("\(step): \(id) did not wait") }
           if case .success(let held) = result {

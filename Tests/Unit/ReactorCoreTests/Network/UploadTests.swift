@@ -26,8 +26,8 @@ import Testing
     try await trial.refusesAMissingFile()
   }
 
-  @Test func `removes its copy and reports nothing more when the caller is cancelled`() async throws {
-    try await trial.freesItsCopyWhenCancelled()
+  @Test func `reports nothing more when the caller is cancelled`() async throws {
+    try await trial.endsWhenCancelled()
   }
 }
 
@@ -92,7 +92,7 @@ import Testing
   /// Returns what a caller hears.
   private func heard(_ reports: [TransferProgress]) async throws -> [TransferProgress] {
     let heard = Shared<[TransferProgress]>([])
-    try await ProgressReports.reporting(to: { progress in heard.change { $0.append(progress) } }) {
+    try await TransferReport.steps(to: { progress in heard.change { $0.append(progress) } }) {
       report async throws(ReactorError) in
       for progress in reports { report(progress) }
     }
@@ -118,7 +118,7 @@ import Testing
     let heard = Shared(0)
     let start = start
     let call = Task {
-      try await ProgressReports.reporting(
+      try await TransferReport.steps(
         to: { _ in
           heard.change { $0 += 1 }
           inside.open()

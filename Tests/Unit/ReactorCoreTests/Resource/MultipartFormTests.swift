@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCaching
+import ReactorLoopback
 import ReactorTesting
 import TestSupport
 import Testing
@@ -16,6 +17,25 @@ import Testing
 
   private func fileError(_ form: MultipartForm, _ system: FileSystem = FileSystem()) throws -> MultipartForm.FileError {
     try #require(throws: MultipartForm.FileError.self) { try text(form, system) }
+  }
+
+  private func failure(_ body: () async throws -> Void) async -> (any Error)? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Calls `body` with a file of this size.
+  private func withFile(_ size: Int, _ body: (URL) async throws -> Void) async throws {
+    try await withTemporaryDirectory { directory in
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      let file = directory.appending(path: "photo.jpg")
+      try Data(count: size).write(to: file)
+      try await body(file)
+    }
   }
 
   @Test func `a multipart form has the bytes of RFC 7578`() async throws {
@@ -113,18 +133,84 @@ import Testing
   @Test func `a multipart form distinguishes an unreadable file from a copy that cannot be written`() async throws {
     try await withTemporaryDirectory { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      let (file, copy) = (directory.appending(path: "a"), directory.appending(path: "copy"))
+      let file = directory.appending(path: "a")
       try Data(count: 10).write(to: file)
       let form: MultipartForm = [.field("b", "c"), .file("photo", at: file)]
       let broken = FileSystem { operation, path in operation == .read && path == file.path() ? .error(EIO) : nil }
       #expect(try fileError(form, broken).reason == .unreadable(String(cString: strerror(EIO))))
       let full = FileSystem { operation, _ in operation == .write ? .error(ENOSPC) : nil }
-      let error = try #require(throws: MultipartForm.FileError.self) {
-        try form.encode(boundary: "B", to: copy, full)
-      }
+      let error = try #require(
+        await failure { _ = try await EncodedForm.encoding(form, full) } as? MultipartForm.FileError)
       #expect(error.reason == .notCopied(String(cString: strerror(ENOSPC))) && error.part == nil)
       #expect("\(error)".contains("free some space"))
     }
+  }
+
+  @Test func `the copy of a form's files has no name while it is written`() async throws {
+    try await withFile(600_000) { file in
+      let calls = Shared<[String]>([])
+      let system = FileSystem { operation, path in
+        if path.contains("reactor-form-") { calls.change { $0.append("\(operation)") } }
+        return nil
+      }
+      let encoded = try await EncodedForm.encoding([.file("photo", at: file)], system)
+      #expect(encoded.body.count > 600_000)
+      #expect(calls.value.prefix(3) == ["create", "remove", "write"])
+    }
+  }
+
+  @Test func `a form's files are copied on a thread of no task`() async throws {
+    try await withFile(600_000) { file in
+      let isInTask = Shared<[Bool]>([])
+      let system = FileSystem { operation, path in
+        if operation == .read { isInTask.change { $0.append(withUnsafeCurrentTask { $0 != nil }) } }
+        return nil
+      }
+      _ = try await EncodedForm.encoding([.file("photo", at: file)], system)
+      #expect(isInTask.value.count > 3 && !isInTask.value.contains(true))
+    }
+  }
+
+  @Test func `a copy of a form ends between two pieces when its caller is cancelled`() async throws {
+    try await withFile(2 << 20) { file in
+      let (reads, reached, cancelled) = (Tick(), Gate(), Latch())
+      let system = FileSystem { operation, path in
+        // Each piece is read by two calls: one moves to its place.
+        if operation == .read, path == file.path(), reads.next() == 2 {
+          reached.open()
+          cancelled.block()
+        }
+        return nil
+      }
+      let copy = Task { await failure { _ = try await EncodedForm.encoding([.file("photo", at: file)], system) } }
+      try await reached.wait()
+      copy.cancel()
+      cancelled.open()
+      #expect(await copy.value is CancellationError)
+      #expect(reads.next() == 3)
+    }
+  }
+
+  @Test func `a copy that waits for others leaves at once when its caller is cancelled`() async throws {
+    let (copies, others, begun, allBegun) = (FileCopies(), Latch(), Tick(), Gate())
+    let running = (0..<FileCopies.limit).map { _ in
+      Task<Void, any Error> {
+        try await copies.run { _ in
+          if begun.next() == FileCopies.limit { allBegun.open() }
+          others.block()
+        }
+      }
+    }
+    try await allBegun.wait()
+    let hasBegun = Shared(false)
+    let last = Task { () -> (any Error)? in
+      await failure { try await copies.run { _ in hasBegun.change { $0 = true } } }
+    }
+    last.cancel()
+    #expect(await last.value is CancellationError)
+    others.open()
+    for copy in running { try await copy.value }
+    #expect(!hasBegun.value)
   }
 
   @Test func `a printed multipart form shows no content`() {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCaching
 import HTTPTypes
 import ReactorCore
+import ReactorLoopback
 import ReactorTesting
 import TestSupport
 import Testing
@@ -23,6 +24,8 @@ private struct AddPhoto: Mutation {
 private struct HeldForms: FormStorage {
   let base: FileOutboxStorage
   let gate = Gate()
+  /// Called after each commit, before its caller goes on.
+  let committed = Shared<(@Sendable () -> Void)?>(nil)
 
   func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
     let kept = try await base.keep(form, for: id, in: scope)
@@ -37,7 +40,9 @@ private struct HeldForms: FormStorage {
   func contents(of scope: Scope) async throws -> OutboxContents { try await base.contents(of: scope) }
 
   func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-    try await base.commit(changes, in: scope)
+    let numbers = try await base.commit(changes, in: scope)
+    committed.value?()
+    return numbers
   }
 
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
@@ -154,7 +159,7 @@ struct UploadTests {
     }
   }
 
-  @Test func `the copies of entries that cannot be read stay`() async throws {
+  @Test func `the copies of entries that cannot be read stay, and later ones without an entry go`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
       try await writer.layer.submit(try request(file))
@@ -164,8 +169,24 @@ struct UploadTests {
       try bytes.write(to: journal)
       let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
       #expect(contents.entries.isEmpty && !contents.setAside.isEmpty)
-      #expect(forms(in: directory).count == 1)
+      let form = try #require(forms(in: directory).first)
+      _ = try await FileOutboxStorage(directory: directory).keep([.file("photo", at: file)], for: UUID(), in: .shared)
+      let later = try #require(forms(in: directory).first { $0 != form })
+      try FileManager.default.setAttributes([.modificationDate: Date() + 60], ofItemAtPath: later.path())
+      #expect(try await read(directory, after: 0) == 2)
+      #expect(try await read(directory, after: 8) == 1)
+      #expect(forms(in: directory) == [form])
     }
+  }
+
+  /// Reads the store some days from now.
+  ///
+  /// - Returns: The number of forms.
+  private func read(_ directory: URL, after days: Double) async throws -> Int {
+    let system = FileSystem()
+    let storage = FileOutboxStorage(directory: directory, system: system) { Date() + days * 86_400 }
+    _ = try await storage.contents(of: .shared)
+    return forms(in: directory).count
   }
 
   @Test func `its copy goes with its entry: discarded, withdrawn or signed out`() async throws {
@@ -193,21 +214,119 @@ struct UploadTests {
     }
   }
 
-  @Test func `a copy without an entry is removed at the next start, unless its process still works on it`() async throws
-  {
+  @Test func `a removal right behind the entry removes its copy too`() async throws {
+    try await withFile { directory, file in
+      let storage = HeldForms(base: FileOutboxStorage(directory: directory))
+      storage.gate.open()
+      let writer = Writer(storage: storage) { $0.sendsByItself = false }
+      try await writer.outbox.reload()
+      storage.committed.change { committed in
+        // The queue performs the removal before the submission goes on.
+        committed = { [outbox = writer.outbox] in
+          storage.committed.change { $0 = nil }
+          _ = outbox.commits.enqueueRemoval(keeping: { [] }) {}
+        }
+      }
+      try await writer.layer.submit(try request(file))
+      #expect(forms(in: directory).isEmpty)
+      #expect(try await storage.contents(of: .shared).entries.isEmpty)
+    }
+  }
+
+  @Test func `a copy that was never added is removed after seven days without an entry`() async throws {
     try await withFile { directory, file in
       let storage = FileOutboxStorage(directory: directory)
-      func read() async throws -> Int {
-        _ = try await FileOutboxStorage(directory: directory).contents(of: .shared)
-        return forms(in: directory).count
-      }
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
       var kept: [KeptForm] = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
-      #expect(try await read() == 1)
+      // The process is about to add its entry.
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(try await read(directory, after: 8) == 1)
       try await storage.removeAll(in: nil)
       #expect(forms(in: directory).count == 1)
       withExtendedLifetime(kept) {}
       kept = []
-      #expect(try await read() == 0)
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(try await read(directory, after: 6.9) == 1)
+      #expect(try await read(directory, after: 7.1) == 0)
+    }
+  }
+
+  @Test func `a copy that was marked in a future that never came is kept for seven days from now`() async throws {
+    try await withFile { directory, file in
+      let storage = FileOutboxStorage(directory: directory)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      _ = try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+      #expect(try await read(directory, after: 1_000) == 1)
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(try await read(directory, after: 6.9) == 1)
+      #expect(try await read(directory, after: 7.1) == 0)
+    }
+  }
+
+  @Test func `a copy that its process did not finish is removed at the next start`() async throws {
+    try await withFile { directory, file in
+      let storage = FileOutboxStorage(directory: directory)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      let name = FormDirectory.Name(UUID(), in: .shared, .new).text
+      try Data(count: 10).write(to: directory.appending(path: name))
+      #expect(try await read(directory, after: 0) == 0)
+    }
+  }
+
+  @Test func `a copy that another process works on stays`() async throws {
+    try await withFile { directory, file in
+      let (reached, goes) = (Gate(), Latch())
+      let system = FileSystem { operation, path in
+        guard operation == .synchronize, path.contains(".form-") else { return nil }
+        reached.open()
+        goes.block()
+        return nil
+      }
+      let storage = FileOutboxStorage(directory: directory, system: system)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      async let kept = storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+      try await reached.wait()
+      #expect(try await read(directory, after: 8) == 1)
+      try await FileOutboxStorage(directory: directory).removeAll(in: nil)
+      #expect(forms(in: directory).count == 1)
+      goes.open()
+      _ = try await kept
+    }
+  }
+
+  @Test func `it is sent although the store was removed, and another process has read the new one`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      try await writer.outbox.reload()
+      writer.bench.reachability.set(false)
+      try await writer.layer.submit(try request(file))
+      for other in files(in: directory) where !other.path().contains(".form-") {
+        try FileManager.default.removeItem(at: other)
+      }
+      // The new store is made by a commit.
+      _ = try await FileOutboxStorage(directory: directory).commit([.identify("a", Data("1".utf8))], in: .shared)
+      #expect(try await read(directory, after: 0) == 1)
+      try await writer.outbox.reload()
+      #expect(try await read(directory, after: 8) == 1)
+      writer.transport.answer("/photos", with: accepted)
+      writer.bench.reachability.set(true)
+      await writer.wait()
+      #expect(try parts(try #require(writer.transport.requests.first)).map(\.bytes.count) == [6, 300_000])
+      #expect(forms(in: directory).isEmpty)
+      try await writer.end()
+    }
+  }
+
+  @Test func `it is sent by a process that has not read the new store yet`() async throws {
+    try await withFile { directory, file in
+      let storage = FileOutboxStorage(directory: directory)
+      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
+      let id = UUID()
+      let type = try await storage.keep([.file("photo", at: file)], for: id, in: .shared).contentType
+      #expect(try await read(directory, after: 0) == 1)
+      #expect(forms(in: directory).allSatisfy { $0.path().contains(".left-") })
+      let form = try await storage.form(of: id, in: .shared, contentType: type)
+      #expect(try MultipartBody(form.body, contentType: type).parts.map(\.bytes.count) == [300_000])
     }
   }
 
@@ -222,6 +341,22 @@ struct UploadTests {
       #expect(cause.reason == .missing && cause.part == "photo")
       #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
       try await writer.end()
+    }
+  }
+
+  @Test(arguments: [FilePersistence.Failure.Operation.lock, .inspect])
+  func `no file is left if it cannot be locked`(operation: FilePersistence.Failure.Operation) async throws {
+    try await withFile { directory, file in
+      let system = FileSystem { call, path in
+        call == operation && path.contains(".form-") ? .error(EIO) : nil
+      }
+      let writer = Writer(storage: FileOutboxStorage(directory: directory, system: system))
+      let request = try request(file)
+      let error = await TestSupport.error { try await writer.layer.submit(request) }
+      guard case .persistence(_ as FilePersistence.Failure)? = error else {
+        return #expect(Bool(false), "\(String(describing: error))")
+      }
+      #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
     }
   }
 
@@ -279,6 +414,108 @@ struct UploadTests {
       #expect(error?.isInvalidResource == true && error.map { "\($0)".contains("OutboxRequest") } == true)
       #expect(writer.transport.requests.isEmpty)
       await writer.outbox.stop()
+    }
+  }
+
+  @Test func `a secret among its header fields is found before anything is copied`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      var missing = try request(file.appendingPathExtension("gone"))
+      missing.headerFields[.authorization] = "Bearer s3cret"
+      let secret = missing
+      let error = try #require(await TestSupport.error { try await writer.layer.submit(secret) })
+      #expect(error.isInvalidResource && "\(error)".contains("Authorization"), "\(error)")
+      #expect(!files(in: directory).contains { $0.path().contains(".form-") } && writer.outbox.entries.isEmpty)
+    }
+  }
+
+  @Test func `a key that another upload has is found before anything is copied`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
+      var (first, second) = (try request(file), try request(file.appendingPathExtension("gone")))
+      (first.idempotencyKey, second.idempotencyKey) = ("k1", "k1")
+      try await writer.layer.submit(first)
+      let again = second
+      #expect(await TestSupport.error { try await writer.layer.submit(again) }?.isInvalidResource == true)
+    }
+  }
+
+  @Test func `a field with a temporary id is sent with the server's, or refused until that is known`() async throws {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      writer.bench.reachability.set(false)
+      let album = AddItem(name: "Album")
+      let submission = try await writer.layer.submit(album)
+      var upload = try request(file)
+      upload.form?.parts.append(.field("album", album.id.string))
+      let request = upload
+      let error = try #require(await TestSupport.error { try await writer.layer.submit(request) })
+      #expect(error.isInvalidResource && "\(error)".contains("part album"), "\(error)")
+      #expect(writer.outbox.entries.count == 1 && forms(in: directory).isEmpty)
+      writer.transport.answer("/v1/items", with: .json(#"{"id": 7, "name": "Album"}"#))
+      writer.transport.answer("/photos", with: accepted)
+      writer.bench.reachability.set(true)
+      _ = try await submission.answer()
+      try await writer.layer.submit(request)
+      await writer.wait()
+      let sent = try #require(writer.transport.requests.last)
+      #expect(try parts(sent).last?.bytes == Data("7".utf8))
+    }
+  }
+
+  @Test func `in memory, a removal leaves the form of an entry that is about to be added`() async throws {
+    let storage = MemoryOutboxStorage()
+    var kept: [KeptForm] = []
+    let ids = [UUID(), UUID(), UUID()]
+    for id in ids { kept.append(try await storage.keep([.field("a", "b")], for: id, in: .shared)) }
+    func isThere(_ id: UUID) async -> Bool {
+      (try? await storage.form(of: id, in: .shared, contentType: "")) != nil
+    }
+    try await storage.removeAll(in: nil)
+    try await storage.removeAll(in: .shared)
+    try await storage.removeAll(in: .shared, keeping: [])
+    for id in ids { #expect(await isThere(id)) }
+    kept.removeLast().discard()
+    #expect(await !isThere(ids[2]))
+    // Both entries are added.
+    kept = []
+    try await storage.removeAll(in: "other")
+    try await storage.removeAll(in: .shared, keeping: [ids[0]])
+    #expect(await isThere(ids[0]))
+    #expect(await !isThere(ids[1]))
+    try await storage.removeAll(in: nil)
+    #expect(await !isThere(ids[0]))
+  }
+
+  @Test func `its entry shows its progress while it is sent, and no other entry does`() async throws {
+    let isSeen = Latch()
+    let server = try MockServer.withoutHTTP { connection in
+      _ = connection.head()
+      // The connection takes a few megabytes until then.
+      isSeen.block()
+      connection.drain()
+    }
+    defer { server.stop() }
+    try await withFile { directory, file in
+      try Data(count: 20 << 20).write(to: file)
+      let outbox = OutboxConfiguration(storage: FileOutboxStorage(directory: directory), mutations: [])
+      let layer = ModelLayer(baseURL: server.url, reachability: .always, extensions: [.outbox(outbox)])
+      let url = server.url.appending(path: "photos")
+      try await layer.submit(OutboxRequest(url: url, form: [.file("photo", at: file)]))
+      try await layer.submit(OutboxRequest(url: url, body: Data(count: 10)))
+      var (seen, states): ([TransferProgress], Int) = ([], 0)
+      for await entries in layer.outbox.states {
+        states += 1
+        #expect(entries.dropFirst().allSatisfy { $0.progress == nil })
+        guard let progress = entries.first?.progress else { continue }
+        if seen.last != progress { seen.append(progress) }
+        if progress.sent > 0 { isSeen.open() }
+        if progress.sent == progress.toSend { break }
+      }
+      #expect(seen.allSatisfy { $0.toSend > 20 << 20 } && seen.contains { $0.sent > 0 && $0.sent < $0.toSend })
+      #expect(states < 130 && zip(seen, seen.dropFirst()).allSatisfy { $0.sent <= $1.sent })
+      await layer.outbox.stop()
+      #expect(layer.outbox.entries.allSatisfy { $0.progress == nil })
     }
   }
 

@@ -93,6 +93,24 @@ struct WhoseErrorTests {
     try await writer.end()
   }
 
+  @Test func `a write that waits for a sign-in is sent once the credential can be refreshed after all`() async throws {
+    let error = Shared<(any Error)?>(Failure())
+    let token = BearerToken(BearerToken.Credential("1"), origins: [Bench.url]) { _ in
+      if let error = error.value { throw error }
+      return BearerToken.Credential("2")
+    }
+    let writer = Writer(authentication: token)
+    writer.transport.answer("/v1/b", with: .response(.unauthorized), accepted)
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    await writer.wait(for: "waiting, sign in")
+    error.change { $0 = nil }
+    writer.transport.answer("/v1/list", with: .response(.unauthorized), Writer.answer(["a"]))
+    _ = try await writer.notes.fetch(writer.list)
+    _ = try await submission.answer()
+    #expect(writer.transport.tokens == ["1", "1", "2", "2"])
+    try await writer.end()
+  }
+
   @Test func `a URL that answers 401 to a new credential too holds its lane, and no other`() async throws {
     let authentication = AuthenticationMiddleware(Tokens(), credential: 1, origins: [Bench.url])
     let writer = Writer(authentication: authentication)
