@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCaching
+import ReactorConformance
 import ReactorCore
 import ReactorOutbox
 
@@ -64,7 +65,7 @@ private struct ProcessStore: FormStorage {
   let forms: FormDirectory
 
   func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    try forms.keep(form, for: id, in: scope)
+    try forms.keep(form, for: id, in: scope, check: {})
   }
 
   func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {

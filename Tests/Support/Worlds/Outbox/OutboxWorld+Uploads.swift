@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCaching
+import ReactorConformance
 import ReactorCore
 import ReactorOutbox
 import ReactorTesting
