@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCaching
 import ReactorCore
+import ReactorConformance
 import ReactorTesting
 import TestSupport
 import Testing
