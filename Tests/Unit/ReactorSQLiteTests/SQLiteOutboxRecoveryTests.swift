@@ -3,6 +3,7 @@
   import GRDB
   import HTTPCaching
   import ReactorCore
+  import ReactorConformance
   import ReactorTesting
   import ReactorOutbox
   import Synchronization
