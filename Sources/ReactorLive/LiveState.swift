@@ -15,7 +15,7 @@ struct LiveState: Sendable {
 
   private enum Phase {
     case idle
-    case connecting
+    case connecting(since: Duration)
     case open(Connection)
     case waiting(until: Duration, ReactorError?)
     case off(LiveStatus.Reason)
@@ -57,7 +57,8 @@ struct LiveState: Sendable {
   /// The time until which an interruption leaves the polling intervals as they are.
   private var graceUntil: Duration?
 
-  /// The time in which a server sends `hello`.
+  /// The time in which a server sends the head of its response, and again that in which it sends
+  /// `hello`.
   static let greeting: Duration = .seconds(10)
   /// The time after which a stream counts as good, so that the next failure is a first one.
   static let steady: Duration = .seconds(10)
@@ -93,7 +94,8 @@ struct LiveState: Sendable {
     case .open(let open):
       if !open.isGreeted { times.append(open.openedAt + Self.greeting) }
       if let heartbeat = open.heartbeat { times.append(open.heardAt + heartbeat * 2.5) }
-    case .idle, .connecting, .off: break
+    case .connecting(let since): times.append(since + Self.greeting)
+    case .idle, .off: break
     }
     return times.compactMap(\.self).min()
   }
@@ -105,7 +107,7 @@ extension LiveState {
     self.isObserved = isObserved
     guard !isObserved else {
       lingersUntil = nil
-      if case .idle = phase { return connect() }
+      if case .idle = phase { return connect(at: time) }
       return []
     }
     guard case .whileObserved(let linger) = opens, lingersUntil == nil else { return [] }
@@ -119,7 +121,9 @@ extension LiveState {
     if let until = graceUntil, time >= until { graceUntil = nil }
     if let until = lingersUntil, time >= until { return close() }
     switch phase {
-    case .waiting(let until, _) where time >= until && isReachable: return connect()
+    case .waiting(let until, _) where time >= until && isReachable: return connect(at: time)
+    case .connecting(let since) where time >= since + Self.greeting:
+      return [.disconnect(connection)] + interrupt(.timedOut, at: time)
     case .open(let open):
       let isSilent = open.heartbeat.map { time >= open.heardAt + $0 * 2.5 } ?? false
       let isMute = !open.isGreeted && time >= open.openedAt + Self.greeting
@@ -136,21 +140,25 @@ extension LiveState {
     switch phase {
     case .waiting, .off(.notAnEventStream):
       failures = 0
-      return connect()
+      return connect(at: time)
     default: return []
     }
   }
 
   /// Opens the stream now, whatever has ended it. An open one is replaced: it may be dead.
-  mutating func reconnect() -> [Action] {
+  mutating func reconnect(at time: Duration) -> [Action] {
     guard !isClearing, isObserved || lingersUntil != nil || opens == .always else { return [] }
     failures = 0
-    return [.disconnect(connection)] + connect()
+    return [.disconnect(connection)] + connect(at: time)
   }
 
-  mutating func signedIn() -> [Action] {
-    if case .off(.authentication) = phase { return reconnect() }
-    return []
+  /// Opens a stream that was refused for its credential. One that is being opened begins anew: it
+  /// may have been signed with the credential before.
+  mutating func signedIn(at time: Duration) -> [Action] {
+    switch phase {
+    case .off(.authentication), .connecting: reconnect(at: time)
+    default: []
+    }
   }
 
   /// Ends the stream and forgets its position, since everything is being removed.
@@ -159,16 +167,16 @@ extension LiveState {
     return close()
   }
 
-  mutating func cleared() -> [Action] {
+  mutating func cleared(at time: Duration) -> [Action] {
     isClearing = false
     guard isObserved || opens == .always, connection > 0, case .idle = phase else { return [] }
-    return connect()
+    return connect(at: time)
   }
 
-  private mutating func connect() -> [Action] {
+  private mutating func connect(at time: Duration) -> [Action] {
     guard !isClearing else { return [] }
     connection += 1
-    phase = .connecting
+    phase = .connecting(since: time)
     return [.connect(connection, lastEventID: lastEventID)]
   }
 

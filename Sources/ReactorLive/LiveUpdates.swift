@@ -107,7 +107,7 @@ public final class LiveUpdates: Sendable {
         live: LiveState(configuration, mapping, random: random),
         queue: RefetchQueue(concurrency: configuration.concurrency, interval: configuration.interval)))
     if let signIn = layer.backend?.authentication as? any SignInObservable {
-      signIn.observeSignIn { [weak self] in self?.update { state, _ in state.signedIn() } }
+      signIn.observeSignIn(self) { $0.signedIn() }
     }
   }
 
@@ -161,7 +161,14 @@ extension LiveUpdates {
   /// Nothing happens while nothing is observed.
   public func reconnect() {
     retryFailed()
-    update { state, _ in state.reconnect() }
+    update { state, time in state.reconnect(at: time) }
+  }
+
+  /// Requests again what the last credential was not good for.
+  private func signedIn() {
+    // First: the stream may mark what was fetched with that credential.
+    enqueue(.everything, at: elapsed())
+    update { state, time in state.signedIn(at: time) }
   }
 
   /// Requests at once what waits because its last request failed.
@@ -181,7 +188,7 @@ extension LiveUpdates: LayerPart {
       state.queue.removeAll()
       state.spread = []
     }
-    return PartRemoval({}, end: { [weak self] in self?.update { state, _ in state.cleared() } })
+    return PartRemoval({}, end: { [weak self] in self?.update { state, time in state.cleared(at: time) } })
   }
 
   package func wentOnline() {

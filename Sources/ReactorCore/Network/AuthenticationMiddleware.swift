@@ -46,8 +46,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var task: TaskHandle?
     /// The owner of the latest refresh, which works for the requests that wait for it.
     var owner = LockOwner()
-    /// The closures to call after each sign-in.
-    var observers: [@Sendable () -> Void] = []
+    var observers: [SignInObserver] = []
   }
 
   private let authenticator: A
@@ -118,7 +117,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   /// ```
   public func signIn(_ credential: A.Credential) {
     transact { $0.machine.signIn(credential) }
-    for observer in state.withLock(\.observers) { observer() }
+    for observer in state.withLock(\.observers) { observer.call() }
   }
 
   /// Forgets the credential. A refresh under way is cancelled and its result dropped. The requests
@@ -147,14 +146,31 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 
 /// A middleware that says when the user has signed in.
 package protocol SignInObservable {
-  /// Calls `body` after each sign-in, for as long as the middleware lives.
-  func observeSignIn(_ body: @escaping @Sendable () -> Void)
+  /// Calls `body` after each sign-in, for as long as `observer` lives.
+  func observeSignIn<Observer: AnyObject & Sendable>(
+    _ observer: Observer, _ body: @escaping @Sendable (Observer) -> Void)
+}
+
+private struct SignInObserver: Sendable {
+  weak var observer: (any AnyObject & Sendable)?
+  let call: @Sendable () -> Void
 }
 
 extension AuthenticationMiddleware: SignInObservable {
-  package func observeSignIn(_ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.observers.append(body) }
+  package func observeSignIn<Observer: AnyObject & Sendable>(
+    _ observer: Observer, _ body: @escaping @Sendable (Observer) -> Void
+  ) {
+    let new = SignInObserver(observer: observer) { [weak observer] in
+      if let observer { body(observer) }
+    }
+    state.withLock { state in
+      state.observers.removeAll { $0.observer == nil }
+      state.observers.append(new)
+    }
   }
+
+  /// The number of observers, of which some may be gone.
+  var observerCount: Int { state.withLock(\.observers.count) }
 }
 
 extension AuthenticationMiddleware {
