@@ -50,6 +50,8 @@ struct LiveState: Sendable {
   private var isObserved = false
   private var isReachable = true
   private var isClearing = false
+  /// `false` while the place of an earlier process is being read.
+  private(set) var isRestored: Bool
   private var lingersUntil: Duration?
   private var failures = 0
   private var retry: Duration = .seconds(2)
@@ -67,7 +69,11 @@ struct LiveState: Sendable {
   /// The time within which clients ask again after a gap that the server has caused.
   static let gapSpread: Duration = .seconds(2)
 
-  init(_ configuration: LiveConfiguration, _ mapping: LiveMapping, random: SplitMix64) {
+  /// - Parameter isRestored: `false` if ``restored(_:at:)`` will be called.
+  init(
+    _ configuration: LiveConfiguration, _ mapping: LiveMapping, isRestored: Bool = true, random: SplitMix64
+  ) {
+    self.isRestored = isRestored
     (opens, grace) = (configuration.opens, configuration.offlineGrace)
     (isGreeting, resumes, heartbeat) = (mapping.reading == nil, mapping.resumes, mapping.heartbeat)
     self.random = random
@@ -82,6 +88,9 @@ struct LiveState: Sendable {
     case .off(let reason): .off(reason)
     }
   }
+
+  /// A Boolean value that indicates whether a stream is open, of which more may come soon.
+  var isOpen: Bool { if case .open = phase { true } else { false } }
 
   /// A Boolean value that indicates whether covered streams poll rarely.
   var limitsPolling: Bool { status.isLive || graceUntil != nil }
@@ -114,6 +123,14 @@ extension LiveState {
     if case .idle = phase { return [] }
     lingersUntil = time + linger
     return self.time(time)
+  }
+
+  /// Continues at the place of an earlier process; empty for none. The stream is opened only now.
+  mutating func restored(_ id: String, at time: Duration) -> [Action] {
+    guard !isRestored else { return [] }
+    (isRestored, lastEventID) = (true, id)
+    guard isObserved, case .idle = phase else { return [] }
+    return connect(at: time)
   }
 
   /// Lets the time pass.
@@ -163,18 +180,18 @@ extension LiveState {
 
   /// Ends the stream and forgets its position, since everything is being removed.
   mutating func clear() -> [Action] {
-    (isClearing, lastEventID, wasLive) = (true, "", false)
+    (isClearing, isRestored, lastEventID, wasLive) = (true, true, "", false)
     return close()
   }
 
   mutating func cleared(at time: Duration) -> [Action] {
     isClearing = false
-    guard isObserved || opens == .always, connection > 0, case .idle = phase else { return [] }
+    guard isObserved || opens == .always && connection > 0, case .idle = phase else { return [] }
     return connect(at: time)
   }
 
   private mutating func connect(at time: Duration) -> [Action] {
-    guard !isClearing else { return [] }
+    guard !isClearing, isRestored else { return [] }
     connection += 1
     phase = .connecting(since: time)
     return [.connect(connection, lastEventID: lastEventID)]

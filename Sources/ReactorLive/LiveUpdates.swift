@@ -30,11 +30,13 @@ public final class LiveUpdates: Sendable {
   private let link: Link
   let open: Opening
   /// The time on the configuration's clock since the updates were created.
-  private let elapsed: @Sendable () -> Duration
+  let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let random: SplitMix64
   let executor: (any TaskExecutor)?
   let reader: ChangeReader
+  /// The key under which the place is saved; `nil` if it is not.
+  let placeKey: RecordKey?
   let state: Mutex<State>
 
   private struct Link: Sendable {
@@ -43,6 +45,7 @@ public final class LiveUpdates: Sendable {
 
   struct State {
     var live: LiveState
+    var saving: PlaceSaving
     var queue: RefetchQueue
     var connection: (task: TaskHandle, number: UInt64)?
     /// The task that waits for the next deadline, and the deadline.
@@ -88,7 +91,7 @@ public final class LiveUpdates: Sendable {
     }
 
     var deadline: Duration? {
-      ([live.deadline, queue.deadline] + spread.map(\.at)).compactMap(\.self).min()
+      ([live.deadline, queue.deadline, saving.deadline] + spread.map(\.at)).compactMap(\.self).min()
     }
   }
 
@@ -102,13 +105,18 @@ public final class LiveUpdates: Sendable {
     executor = layer.configuration.taskExecutor
     random = SplitMix64(seed: configuration.seed ?? .random(in: 0 ... .max))
     reader = ChangeReader(url: layer.urlReader(relativeTo: base))
+    // Without positions, each connection is a gap.
+    placeKey = mapping.resumes && layer.cache.isPersistent ? layer.key(ofURL: base).place : nil
+    let isRestored = placeKey == nil
     state = Mutex(
       State(
-        live: LiveState(configuration, mapping, random: random),
+        live: LiveState(configuration, mapping, isRestored: isRestored, random: random),
+        saving: PlaceSaving(isNeeded: !isRestored),
         queue: RefetchQueue(concurrency: configuration.concurrency, interval: configuration.interval)))
     if let signIn = layer.backend?.authentication as? any SignInObservable {
       signIn.observeSignIn(self) { $0.signedIn() }
     }
+    restore(layer)
   }
 
   deinit {
@@ -179,9 +187,6 @@ extension LiveUpdates {
 }
 
 extension LiveUpdates: LayerPart {
-  package var isReady: Bool { true }
-  package func ready() async {}
-
   package func willRemoveAll() -> PartRemoval {
     update { state, _ in state.clear() }
     state.withLock { state in
@@ -216,10 +221,12 @@ extension LiveUpdates {
     let time = elapsed()
     let actions = state.withLock { state in
       let actions = change(&state.live, time)
+      state.saving.changed(state.live, performs: !actions.isEmpty, at: time)
       state.tellStatus()
       return actions
     }
     for action in actions { perform(action, at: time) }
+    if !actions.isEmpty { state.withLock { $0.saving.performed() } }
     settle()
   }
 
@@ -251,7 +258,7 @@ extension LiveUpdates {
   }
 
   /// Starts what is due, and the timer for what is not.
-  private func settle() {
+  func settle() {
     let time = elapsed()
     let due = state.withLock { state in
       let due = state.spread.filter { $0.at <= time }
@@ -260,6 +267,7 @@ extension LiveUpdates {
     }
     for (set, _) in due { enqueue(set, at: time) }
     for key in state.withLock({ $0.queue.next(at: time) }) { request(key) }
+    savePlace(at: time)
     limitPolling()
     startTimer()
   }

@@ -26,6 +26,7 @@ final class Newsroom: Sendable {
   let requests = Shared<[String]>([])
   let opened = Shared<[String]>([])
   let streams = Shared<[AsyncThrowingStream<ArraySlice<UInt8>, any Error>.Continuation]>([])
+  private let readings = Shared(0)
   let refusal = Shared<ReactorError?>(nil)
   private let screens = Shared<[Screen]>([])
   let groups = Shared<String?>(nil)
@@ -42,14 +43,20 @@ final class Newsroom: Sendable {
     world.currentFaults = .none
   }
 
-  func layer(_ mapping: LiveMapping = .changes) -> ModelLayer {
+  func layer(_ mapping: LiveMapping = .changes, persistence: (any Persistence)? = nil) -> ModelLayer {
+    var configuration = world.configuration
+    // No two readings are equal, as on a real clock.
+    configuration.now = { [clock = world.clock, readings] in
+      readings.change { $0 += 1 }
+      return clock.date + Double(readings.value) / 1_000_000
+    }
     var live = LiveConfiguration()
     live.seed = 1
     let backend = Backend(
       baseURL: Self.base, transport: PostTransport(newsroom: self), authentication: authentication,
       reachability: world.reachability)
     return ModelLayer(
-      backend: backend, configuration: world.configuration,
+      backend: backend, persistence: persistence, configuration: configuration,
       extensions: [
         .live(mapping, live, base: { _ in "https://api.example.com/v1/events" }) { [self] _, id throws(ReactorError) in
           opened.change { $0.append(id) }
@@ -97,6 +104,12 @@ final class Newsroom: Sendable {
       })
     screens.change { $0.append(screen) }
     return screen
+  }
+
+  /// Ends the process: nothing of it runs on.
+  func leave() async throws {
+    for screen in screens.value { screen.task.cancel() }
+    try await settle(.milliseconds(1))
   }
 
   func end() {
