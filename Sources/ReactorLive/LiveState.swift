@@ -56,6 +56,12 @@ struct LiveState: Sendable {
   private var failures = 0
   private var retry: Duration = .seconds(2)
   private var wasLive = false
+  /// The time at which the app has left the foreground; `nil` in the foreground.
+  private var leftAt: Duration?
+  /// The app is in the background, and the stream is closed for that.
+  private var isAway = false
+  /// The server has caused the latest interruption, and so may have all clients ask at once.
+  private var isOfServer = false
   /// The time until which an interruption leaves the polling intervals as they are.
   private var graceUntil: Duration?
 
@@ -66,6 +72,8 @@ struct LiveState: Sendable {
   static let steady: Duration = .seconds(10)
   /// The longest wait before a reconnection, and before one after responses that are no streams.
   static let (longestWait, longestForeignWait): (Duration, Duration) = (.seconds(60), .seconds(300))
+  /// The time for which a stream stays open in the background.
+  static let departure: Duration = .seconds(5)
   /// The time within which clients ask again after a gap that the server has caused.
   static let gapSpread: Duration = .seconds(2)
 
@@ -97,7 +105,7 @@ struct LiveState: Sendable {
 
   /// The time at which ``time(_:)`` is due next; `nil` for never.
   var deadline: Duration? {
-    var times = [lingersUntil, graceUntil]
+    var times = [lingersUntil, graceUntil, isAway ? nil : leftAt.map { $0 + Self.departure }]
     switch phase {
     case .waiting(let time, _): if isReachable { times.append(time) }
     case .open(let open):
@@ -137,6 +145,7 @@ extension LiveState {
   mutating func time(_ time: Duration) -> [Action] {
     if let until = graceUntil, time >= until { graceUntil = nil }
     if let until = lingersUntil, time >= until { return close() }
+    if let leftAt, !isAway, time >= leftAt + Self.departure { return goAway() }
     switch phase {
     case .waiting(let until, _) where time >= until && isReachable: return connect(at: time)
     case .connecting(let since) where time >= since + Self.greeting:
@@ -156,17 +165,51 @@ extension LiveState {
     guard returned else { return [] }
     switch phase {
     case .waiting, .off(.notAnEventStream):
-      failures = 0
-      return connect(at: time)
+      return connectAnew(at: time)
     default: return []
     }
+  }
+
+  /// The app goes to the background, where the system may suspend it at any time.
+  mutating func left(at time: Duration) { leftAt = leftAt ?? time }
+
+  /// The app is in the foreground again. After more than a moment, the old connection may be dead
+  /// without an error.
+  mutating func returned(at time: Duration) -> [Action] {
+    guard let leftAt else { return [] }
+    self.leftAt = nil
+    guard isAway || time >= leftAt + Self.departure else { return [] }
+    isAway = false
+    switch phase {
+    case .off(.background), .connecting, .open, .waiting: return reconnect(at: time)
+    case .idle: return isObserved ? connectAnew(at: time) : []
+    case .off: return []
+    }
+  }
+
+  private mutating func goAway() -> [Action] {
+    isAway = true
+    // A refusal stays the reason.
+    if case .off = phase { return [] }
+    if case .idle = phase { return [] }
+    let lingersUntil = lingersUntil
+    let actions = close()
+    (self.lingersUntil, phase) = (lingersUntil, .off(.background))
+    return actions
+  }
+
+  /// Connects as a client that has caused its interruption by itself.
+  private mutating func connectAnew(at time: Duration) -> [Action] {
+    (failures, isOfServer) = (0, false)
+    return connect(at: time)
   }
 
   /// Opens the stream now, whatever has ended it. An open one is replaced: it may be dead.
   mutating func reconnect(at time: Duration) -> [Action] {
     guard !isClearing, isObserved || lingersUntil != nil || opens == .always else { return [] }
-    failures = 0
-    return [.disconnect(connection)] + connect(at: time)
+    // A program that asks for it in the background has a moment for it.
+    if leftAt != nil { (leftAt, isAway) = (time, false) }
+    return [.disconnect(connection)] + connectAnew(at: time)
   }
 
   /// Opens a stream that was refused for its credential. One that is being opened begins anew: it
@@ -191,14 +234,14 @@ extension LiveState {
   }
 
   private mutating func connect(at time: Duration) -> [Action] {
-    guard !isClearing, isRestored else { return [] }
+    guard !isClearing, isRestored, !isAway else { return [] }
     connection += 1
     phase = .connecting(since: time)
     return [.connect(connection, lastEventID: lastEventID)]
   }
 
   private mutating func close() -> [Action] {
-    (lingersUntil, graceUntil, failures) = (nil, nil, 0)
+    (lingersUntil, graceUntil, failures, isOfServer) = (nil, nil, 0, false)
     connection += 1
     phase = .idle
     return [.disconnect(connection)]
@@ -223,11 +266,10 @@ extension LiveState {
       return [.disconnect(connection)] + interrupt(nil, longest: Self.longestForeignWait, at: time)
     case .stream: break
     }
-    let isFirst = !wasLive
     phase = .open(Connection(openedAt: time, heardAt: time, heartbeat: heartbeat, isGreeted: !isGreeting))
     guard !isGreeting else { return [] }
     becameLive()
-    return lastEventID.isEmpty || !resumes ? [.markCovered(spread: isFirst ? .zero : Self.gapSpread)] : []
+    return lastEventID.isEmpty || !resumes ? [.markCovered(spread: isOfServer ? Self.gapSpread : .zero)] : []
   }
 
   /// A sign of life, with the position that the stream has reached; empty if it has told none.
@@ -274,8 +316,6 @@ extension LiveState {
   }
 
   private mutating func greeted(_ hello: LiveHello, _ open: inout Connection) -> [Action] {
-    // After a gap that the server has caused, all its clients ask at once.
-    let isFirst = !wasLive
     open.isGreeted = true
     open.heartbeat = hello.heartbeat ?? heartbeat
     if hello.isResumed, let position, let head = hello.head, head.space == position.space,
@@ -287,7 +327,8 @@ extension LiveState {
     // The server has taken the client's place in its history before `hello`, so that a request
     // that is sent from now on sees every change that the stream will not tell.
     lastEventID = hello.head?.id ?? ""
-    return [.markCovered(spread: isFirst ? .zero : Self.gapSpread)]
+    // After a gap that the server has caused, all its clients would ask at once.
+    return [.markCovered(spread: isOfServer ? Self.gapSpread : .zero)]
   }
 
   /// The stream cannot be read on. Its place is forgotten, since the server would repeat what is
@@ -346,7 +387,7 @@ extension LiveState {
 
   /// Reconnects soon, after a stream that was good.
   private mutating func rest(at time: Duration) -> [Action] {
-    failures = 0
+    (failures, isOfServer) = (0, true)
     beginGrace(at: time)
     phase = .waiting(until: time + retry * random.share(), nil)
     connection += 1
@@ -359,7 +400,7 @@ extension LiveState {
     beginGrace(at: time)
     // Full jitter below a ceiling that doubles.
     let ceiling = min(retry * Double(1 << min(failures, 12)), max(longest, retry))
-    failures += 1
+    (failures, isOfServer) = (failures + 1, true)
     let wait = max(pause.map { min($0, .seconds(3_600)) } ?? .zero, ceiling * random.share())
     phase = .waiting(until: time + wait, error)
     connection += 1

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCaching
 package import ReactorCore
+import ReactorOperators
 import ServerSentEvents
 import Synchronization
 
@@ -50,7 +51,8 @@ public final class LiveUpdates: Sendable {
     var connection: (task: TaskHandle, number: UInt64)?
     /// The task that waits for the next deadline, and the deadline.
     var timer: (task: TaskHandle, at: Duration)?
-    var watcher: TaskHandle?
+    /// The tasks that follow connectivity and the app's activity.
+    var watchers: [TaskHandle] = []
     /// Gaps and events whose keys are requested later than they are marked.
     var spread: [(set: KeySet, at: Duration)] = []
     var isPollingLimited = false
@@ -121,7 +123,7 @@ public final class LiveUpdates: Sendable {
 
   deinit {
     let (tasks, readers) = state.withLock { state in
-      ([state.connection?.task, state.timer?.task, state.watcher].compactMap(\.self), Array(state.readers.values))
+      ([state.connection?.task, state.timer?.task].compactMap(\.self) + state.watchers, Array(state.readers.values))
     }
     for task in tasks { task.cancel() }
     for reader in readers { reader.finish() }
@@ -164,8 +166,8 @@ extension LiveUpdates {
   /// .refreshable { layer.live?.reconnect() }
   /// ```
   ///
-  /// Call it where the program knows better than the stream: after a push notification, or when the
-  /// app returns from the background, where the old connection may be dead without an error.
+  /// Call it where the program knows better than the stream, such as after a push notification. In the
+  /// background, the stream is closed again five seconds later.
   /// Nothing happens while nothing is observed.
   public func reconnect() {
     retryFailed()
@@ -203,7 +205,7 @@ extension LiveUpdates: LayerPart {
 
   package func observationChanged() {
     guard let layer else { return }
-    if layer.isObserved { watchReachability(layer) }
+    if layer.isObserved { watch(layer) }
     // Read under the lock, since two threads may tell of opposite changes.
     update { state, time in state.observed(layer.isObserved, at: time) }
   }
@@ -308,16 +310,31 @@ extension LiveUpdates {
     if isLatest { update { state, time in state.time(time) } }
   }
 
-  private func watchReachability(_ layer: LayerContext) {
+  /// Follows connectivity and the app's activity, from the first observation on.
+  private func watch(_ layer: LayerContext) {
+    let tasks = state.withLock { state -> [TaskHandle] in
+      guard state.watchers.isEmpty else { return [] }
+      state.watchers = [TaskHandle(priority: nil), TaskHandle(priority: nil)]
+      return state.watchers
+    }
+    guard tasks.count == 2 else { return }
+    tasks[0].attach(
+      spawnApart(on: executor) { [weak self, activity = configuration.activity] in
+        for await _ in activity.leftActive {
+          // Begun first, so that no return is missed.
+          let returns = activity.becameActive
+          self?.update { state, time in
+            state.left(at: time)
+            return []
+          }
+          for await _ in returns { break }
+          self?.update { state, time in state.returned(at: time) }
+        }
+      })
     guard layer.configuration.checksReachability, !layer.isLoopback, let reachability = layer.reachability else {
       return
     }
-    let watcher = state.withLock { state -> TaskHandle? in
-      guard state.watcher == nil else { return nil }
-      state.watcher = TaskHandle(priority: nil)
-      return state.watcher
-    }
-    watcher?.attach(
+    tasks[1].attach(
       spawnApart(on: executor) { [weak self] in
         for await isReachable in reachability.changes {
           self?.update { state, time in state.reachable(isReachable, at: time) }

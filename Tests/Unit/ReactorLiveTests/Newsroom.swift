@@ -26,6 +26,7 @@ final class Newsroom: Sendable {
   let requests = Shared<[String]>([])
   let opened = Shared<[String]>([])
   let streams = Shared<[AsyncThrowingStream<ArraySlice<UInt8>, any Error>.Continuation]>([])
+  let activity = ScriptedAppActivity()
   private let readings = Shared(0)
   let refusal = Shared<ReactorError?>(nil)
   private let screens = Shared<[Screen]>([])
@@ -52,6 +53,7 @@ final class Newsroom: Sendable {
     }
     var live = LiveConfiguration()
     live.seed = 1
+    live.activity = activity
     let backend = Backend(
       baseURL: Self.base, transport: PostTransport(newsroom: self), authentication: authentication,
       reachability: world.reachability)
