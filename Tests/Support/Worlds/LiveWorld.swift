@@ -218,11 +218,13 @@ extension LiveWorld {
     try? await world.clock.sleep(for: .seconds(60))
     world.check(requests.value == before, "requests are sent, and nothing has changed")
     world.check(requests.value[Self.quiet] == 0, "a path was requested that is not observed")
-    for (layer, paths) in watched.enumerated() where !paths.isEmpty && isDated(layer) { await judgeUnobserved(layer) }
+    // Records on disk are compared with marks by their dates, here and below.
+    guard world.setBack == .zero else { return }
+    for (layer, paths) in watched.enumerated() where !paths.isEmpty { await judgeUnobserved(layer) }
   }
 
-  /// Records on disk are compared with marks by their dates, which a clock that was set back makes
-  /// worthless.
+  /// In a second process, an observed value may be a record on disk, too. A clock that was set back
+  /// makes its date worthless.
   private func isDated(_ layer: Int) -> Bool { relaunches.value[layer] == 0 || world.setBack == .zero }
 
   /// A path that nobody observes is asked for if it has changed since, in whatever process.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite struct `Observers of a sign-in` {
+@Suite struct SignInObserverTests {
   private final class Observer: Sendable {
     let calls = Atomic(0)
   }
