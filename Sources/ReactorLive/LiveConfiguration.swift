@@ -30,8 +30,8 @@ public struct LiveConfiguration: Sendable {
   /// The source of the moments at which the app goes to the background and returns. Default: the
   /// system's.
   ///
-  /// After five seconds in the background, the stream is closed. When the user returns, it is opened
-  /// at once, behind the last change.
+  /// After five seconds in the background, the stream is closed. When the user returns, it is
+  /// opened at once, behind the last change.
   public var activity: any AppActivity = SystemAppActivity()
   /// The seed of the random waits. Default: `nil`, a random seed.
   package var seed: UInt64?

@@ -13,7 +13,7 @@ struct LiveState: Sendable {
     case markCovered(spread: Duration)
   }
 
-  private enum Phase {
+  enum Phase {
     case idle
     case connecting(since: Duration)
     case open(Connection)
@@ -22,7 +22,7 @@ struct LiveState: Sendable {
   }
 
   /// An open stream.
-  private struct Connection {
+  struct Connection {
     let openedAt: Duration
     var heardAt: Duration
     var heartbeat: Duration?
@@ -35,17 +35,17 @@ struct LiveState: Sendable {
   }
 
   private let opens: LiveConfiguration.Opening
-  private let grace: Duration
+  let grace: Duration
   /// `true` for the format of changes.
   private let isGreeting: Bool
   private let resumes: Bool
   private let heartbeat: Duration?
-  private let random: SplitMix64
+  let random: SplitMix64
 
-  private var phase = Phase.idle
+  var phase = Phase.idle
   /// The number of the latest connection. What an earlier one reports is dropped.
-  private(set) var connection: UInt64 = 0
-  private(set) var lastEventID = ""
+  var connection: UInt64 = 0
+  var lastEventID = ""
   private var position: LivePosition? { isGreeting ? LivePosition(lastEventID) : nil }
   private var isObserved = false
   private var isReachable = true
@@ -53,17 +53,17 @@ struct LiveState: Sendable {
   /// `false` while the place of an earlier process is being read.
   private(set) var isRestored: Bool
   private var lingersUntil: Duration?
-  private var failures = 0
-  private var retry: Duration = .seconds(2)
+  var failures = 0
+  var retry: Duration = .seconds(2)
   private var wasLive = false
   /// The time at which the app has left the foreground; `nil` in the foreground.
   private var leftAt: Duration?
   /// The app is in the background, and the stream is closed for that.
   private var isAway = false
   /// The server has caused the latest interruption, and so may have all clients ask at once.
-  private var isOfServer = false
+  var isOfServer = false
   /// The time until which an interruption leaves the polling intervals as they are.
-  private var graceUntil: Duration?
+  var graceUntil: Duration?
 
   /// The time in which a server sends the head of its response, and again that in which it sends
   /// `hello`.
@@ -350,79 +350,5 @@ extension LiveState {
 
   private mutating func becameLive() {
     (wasLive, graceUntil) = (true, nil)
-  }
-}
-
-extension LiveState {
-  /// The server's wish for the wait before a reconnection.
-  mutating func asksToWait(_ number: UInt64, _ retry: Duration) {
-    guard number == connection else { return }
-    self.retry = min(max(retry, .milliseconds(100)), .seconds(600))
-  }
-
-  /// The stream has ended, or could not be opened.
-  ///
-  /// - Parameters:
-  ///   - status: the status of a response that is not a success; `nil` otherwise.
-  ///   - pause: the wait that the server asks for in `Retry-After`.
-  mutating func ended(
-    _ number: UInt64, _ error: ReactorError?, status: Int? = nil, pause: Duration? = nil, at time: Duration
-  ) -> [Action] {
-    guard number == connection else { return [] }
-    if case .open(let open) = phase {
-      if time - open.openedAt >= Self.steady { failures = 0 }
-      // A response that ends after its first events is a long poll.
-      if open.isLeaving || (error == nil && open.hasEvents) { return rest(at: time) }
-    }
-    switch (status, error) {
-    case (401?, _), (_, .authentication?): return turnOff(.authentication)
-    case (410?, _): lastEventID = ""
-    case (408?, _), (425?, _), (429?, _): break
-    case (let status?, let error?) where status < 500: return turnOff(.refused(error))
-    case (_, .invalidResource?), (_, .streamingUnsupported?): return error.map { turnOff(.unavailable($0)) } ?? []
-    default: break
-    }
-    return interrupt(error, pause: pause, at: time)
-  }
-
-  /// Reconnects soon, after a stream that was good.
-  private mutating func rest(at time: Duration) -> [Action] {
-    (failures, isOfServer) = (0, true)
-    beginGrace(at: time)
-    phase = .waiting(until: time + retry * random.share(), nil)
-    connection += 1
-    return []
-  }
-
-  private mutating func interrupt(
-    _ error: ReactorError?, pause: Duration? = nil, longest: Duration = LiveState.longestWait, at time: Duration
-  ) -> [Action] {
-    beginGrace(at: time)
-    // Full jitter below a ceiling that doubles.
-    let ceiling = min(retry * Double(1 << min(failures, 12)), max(longest, retry))
-    (failures, isOfServer) = (failures + 1, true)
-    let wait = max(pause.map { min($0, .seconds(3_600)) } ?? .zero, ceiling * random.share())
-    phase = .waiting(until: time + wait, error)
-    connection += 1
-    return []
-  }
-
-  private mutating func turnOff(_ reason: LiveStatus.Reason) -> [Action] {
-    graceUntil = nil
-    phase = .off(reason)
-    connection += 1
-    return [.disconnect(connection)]
-  }
-
-  private mutating func beginGrace(at time: Duration) {
-    if status.isLive { graceUntil = time + grace }
-  }
-}
-
-extension SplitMix64 {
-  /// A number in 0...1.
-  func share() -> Double {
-    var generator = self
-    return .random(in: 0...1, using: &generator)
   }
 }

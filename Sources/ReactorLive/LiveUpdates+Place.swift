@@ -142,7 +142,9 @@ private struct SavedPlace: Codable {
   }
 
   var dates: MarkDates {
-    func dates(_ seconds: [String: Double]) -> [String: Date] { seconds.mapValues(Date.init(timeIntervalSinceReferenceDate:)) }
+    func dates(_ seconds: [String: Double]) -> [String: Date] {
+      seconds.mapValues(Date.init(timeIntervalSinceReferenceDate:))
+    }
     return MarkDates(
       urls: dates(urls), paths: dates(paths), groups: dates(groups),
       all: all.map(Date.init(timeIntervalSinceReferenceDate:)))

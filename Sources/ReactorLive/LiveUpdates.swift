@@ -166,8 +166,8 @@ extension LiveUpdates {
   /// .refreshable { layer.live?.reconnect() }
   /// ```
   ///
-  /// Call it where the program knows better than the stream, such as after a push notification. In the
-  /// background, the stream is closed again five seconds later.
+  /// Call it where the program knows better than the stream, such as after a push notification. In
+  /// the background, the stream is closed again five seconds later.
   /// Nothing happens while nothing is observed.
   public func reconnect() {
     retryFailed()

@@ -51,7 +51,7 @@ public struct SystemAppActivity: AppActivity {
     public var becameActive: AsyncStream<Void> { Self.moments(Self.name) }
 
     #if !os(macOS)
-      /// A new stream with an element each time the app goes to the background; buffers one element.
+      /// A new stream with an element each time the app goes to the background; buffers one.
       public var leftActive: AsyncStream<Void> { Self.moments(Self.left) }
     #endif
 

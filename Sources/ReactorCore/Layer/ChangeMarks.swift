@@ -111,7 +111,8 @@ final class ChangeMarks: Sendable {
   }
 }
 
-/// The dates of the latest changes that a layer has heard of, by URL, path, group, and of everything.
+/// The dates of the latest changes that a layer has heard of: by URL, by path, by group, and of
+/// everything.
 package struct MarkDates: Sendable {
   package let (urls, paths, groups): ([String: Date], [String: Date], [String: Date])
   package let all: Date?

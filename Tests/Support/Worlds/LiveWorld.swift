@@ -16,8 +16,8 @@ private struct Process: Sendable {
 }
 
 /// A world of layers that follow the changes of a server. The server forgets its history, restarts
-/// with another one, cuts streams, falls silent and repeats events. The layers' processes are killed and
-/// launched again.
+/// with another one, cuts streams, falls silent and repeats events. The processes of the layers are
+/// killed and launched again.
 final class LiveWorld: Sendable {
   fileprivate struct Server {
     var counts = [Int](repeating: 1, count: LiveWorld.paths)
@@ -232,7 +232,8 @@ extension LiveWorld {
     for path in 0..<Self.quiet {
       let read = try? await processes.value[layer].reactor.fetch(Resource("\(path)")).count
       let real = server.withLock { $0.counts[path] }
-      world.check(read == nil || read == real, "layer \(layer) reads \(read ?? 0) for \(path), and the server has \(real)")
+      world.check(
+        read == nil || read == real, "layer \(layer) reads \(read ?? 0) for \(path), and the server has \(real)")
     }
   }
 }

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("The changes of a server, over launches of the program", .timeLimit(.minutes(1)))
 struct LiveRelaunchTests {
-  /// Runs a first process, whose screen shows the first post and which is live at `a.4`, and a second
-  /// one with the same disk.
+  /// Runs a first process, whose screen shows the first post and which is live at `a.4`, and a
+  /// second one with the same disk.
   private func run(
     _ first: @escaping @Sendable (Newsroom, ModelLayer) async throws -> Void,
     then second: @escaping @Sendable (Newsroom, ModelLayer) async throws -> Void
