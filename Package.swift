@@ -67,7 +67,8 @@ let libraries: [Target] = [
   .target(name: "ReactorFlux", swiftSettings: settings),
   .target(name: "ReactorChangeFeed", dependencies: httpTypes, swiftSettings: settings),
   .target(
-    name: "ReactorLive", dependencies: httpTypes + ["HTTPCaching", "ReactorCore", "ServerSentEvents"],
+    name: "ReactorLive",
+    dependencies: httpTypes + ["HTTPCaching", "ReactorCore", "ReactorOperators", "ServerSentEvents"],
     swiftSettings: settings),
   .target(
     name: "ReactorInspector",

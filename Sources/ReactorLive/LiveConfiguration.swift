@@ -1,3 +1,5 @@
+public import ReactorOperators
+
 /// The behaviour of ``LiveUpdates``.
 public struct LiveConfiguration: Sendable {
   /// The times at which the stream is open.
@@ -25,6 +27,12 @@ public struct LiveConfiguration: Sendable {
   /// The time after which an interrupted stream gives polling streams their own interval back.
   /// Default: 10 seconds.
   public var offlineGrace: Duration = .seconds(10)
+  /// The source of the moments at which the app goes to the background and returns. Default: the
+  /// system's.
+  ///
+  /// After five seconds in the background, the stream is closed. When the user returns, it is
+  /// opened at once, behind the last change.
+  public var activity: any AppActivity = SystemAppActivity()
   /// The seed of the random waits. Default: `nil`, a random seed.
   package var seed: UInt64?
 

@@ -27,17 +27,12 @@ extension LayerContext {
   ///
   /// - Parameter base: the URL of the stream, to which references are relative.
   func urlReader(relativeTo base: String) -> @Sendable (String) -> String? {
-    let root = backend?.baseURL.absoluteString ?? base
-    let (stream, api) = (URL(string: base), URL(string: root))
+    let stream = URL(string: base)
+    let api = KeySet(paths: [NormalURL.spelling(of: backend?.baseURL.absoluteString ?? base)])
     return { [weak self] reference in
-      guard let self, let url = URL(string: reference, relativeTo: stream)?.absoluteURL,
-        url.scheme == api?.scheme, url.host == api?.host, url.port == api?.port
-      else { return nil }
-      let path = api?.path ?? ""
-      guard
-        path.isEmpty || path == "/" || url.path == path || url.path.hasPrefix(path.hasSuffix("/") ? path : path + "/")
-      else { return nil }
-      return key(ofURL: url.absoluteString).url
+      guard let self, let url = URL(string: reference, relativeTo: stream) else { return nil }
+      let key = key(ofURL: url.absoluteString)
+      return api.contains(key) ? key.url : nil
     }
   }
 }

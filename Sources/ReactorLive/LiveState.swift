@@ -13,16 +13,16 @@ struct LiveState: Sendable {
     case markCovered(spread: Duration)
   }
 
-  private enum Phase {
+  enum Phase {
     case idle
-    case connecting
+    case connecting(since: Duration)
     case open(Connection)
     case waiting(until: Duration, ReactorError?)
     case off(LiveStatus.Reason)
   }
 
   /// An open stream.
-  private struct Connection {
+  struct Connection {
     let openedAt: Duration
     var heardAt: Duration
     var heartbeat: Duration?
@@ -35,38 +35,53 @@ struct LiveState: Sendable {
   }
 
   private let opens: LiveConfiguration.Opening
-  private let grace: Duration
+  let grace: Duration
   /// `true` for the format of changes.
   private let isGreeting: Bool
   private let resumes: Bool
   private let heartbeat: Duration?
-  private let random: SplitMix64
+  let random: SplitMix64
 
-  private var phase = Phase.idle
+  var phase = Phase.idle
   /// The number of the latest connection. What an earlier one reports is dropped.
-  private(set) var connection: UInt64 = 0
-  private(set) var lastEventID = ""
+  var connection: UInt64 = 0
+  var lastEventID = ""
   private var position: LivePosition? { isGreeting ? LivePosition(lastEventID) : nil }
   private var isObserved = false
   private var isReachable = true
   private var isClearing = false
+  /// `false` while the place of an earlier process is being read.
+  private(set) var isRestored: Bool
   private var lingersUntil: Duration?
-  private var failures = 0
-  private var retry: Duration = .seconds(2)
+  var failures = 0
+  var retry: Duration = .seconds(2)
   private var wasLive = false
+  /// The time at which the app has left the foreground; `nil` in the foreground.
+  private var leftAt: Duration?
+  /// The app is in the background, and the stream is closed for that.
+  private var isAway = false
+  /// The server has caused the latest interruption, and so may have all clients ask at once.
+  var isOfServer = false
   /// The time until which an interruption leaves the polling intervals as they are.
-  private var graceUntil: Duration?
+  var graceUntil: Duration?
 
-  /// The time in which a server sends `hello`.
+  /// The time in which a server sends the head of its response, and again that in which it sends
+  /// `hello`.
   static let greeting: Duration = .seconds(10)
   /// The time after which a stream counts as good, so that the next failure is a first one.
   static let steady: Duration = .seconds(10)
   /// The longest wait before a reconnection, and before one after responses that are no streams.
   static let (longestWait, longestForeignWait): (Duration, Duration) = (.seconds(60), .seconds(300))
+  /// The time for which a stream stays open in the background.
+  static let departure: Duration = .seconds(5)
   /// The time within which clients ask again after a gap that the server has caused.
   static let gapSpread: Duration = .seconds(2)
 
-  init(_ configuration: LiveConfiguration, _ mapping: LiveMapping, random: SplitMix64) {
+  /// - Parameter isRestored: `false` if ``restored(_:at:)`` will be called.
+  init(
+    _ configuration: LiveConfiguration, _ mapping: LiveMapping, isRestored: Bool = true, random: SplitMix64
+  ) {
+    self.isRestored = isRestored
     (opens, grace) = (configuration.opens, configuration.offlineGrace)
     (isGreeting, resumes, heartbeat) = (mapping.reading == nil, mapping.resumes, mapping.heartbeat)
     self.random = random
@@ -82,18 +97,22 @@ struct LiveState: Sendable {
     }
   }
 
+  /// A Boolean value that indicates whether a stream is open, of which more may come soon.
+  var isOpen: Bool { if case .open = phase { true } else { false } }
+
   /// A Boolean value that indicates whether covered streams poll rarely.
   var limitsPolling: Bool { status.isLive || graceUntil != nil }
 
   /// The time at which ``time(_:)`` is due next; `nil` for never.
   var deadline: Duration? {
-    var times = [lingersUntil, graceUntil]
+    var times = [lingersUntil, graceUntil, isAway ? nil : leftAt.map { $0 + Self.departure }]
     switch phase {
     case .waiting(let time, _): if isReachable { times.append(time) }
     case .open(let open):
       if !open.isGreeted { times.append(open.openedAt + Self.greeting) }
       if let heartbeat = open.heartbeat { times.append(open.heardAt + heartbeat * 2.5) }
-    case .idle, .connecting, .off: break
+    case .connecting(let since): times.append(since + Self.greeting)
+    case .idle, .off: break
     }
     return times.compactMap(\.self).min()
   }
@@ -105,7 +124,7 @@ extension LiveState {
     self.isObserved = isObserved
     guard !isObserved else {
       lingersUntil = nil
-      if case .idle = phase { return connect() }
+      if case .idle = phase { return connect(at: time) }
       return []
     }
     guard case .whileObserved(let linger) = opens, lingersUntil == nil else { return [] }
@@ -114,12 +133,23 @@ extension LiveState {
     return self.time(time)
   }
 
+  /// Continues at the place of an earlier process; empty for none. The stream is opened only now.
+  mutating func restored(_ id: String, at time: Duration) -> [Action] {
+    guard !isRestored else { return [] }
+    (isRestored, lastEventID) = (true, id)
+    guard isObserved, case .idle = phase else { return [] }
+    return connect(at: time)
+  }
+
   /// Lets the time pass.
   mutating func time(_ time: Duration) -> [Action] {
     if let until = graceUntil, time >= until { graceUntil = nil }
     if let until = lingersUntil, time >= until { return close() }
+    if let leftAt, !isAway, time >= leftAt + Self.departure { return goAway() }
     switch phase {
-    case .waiting(let until, _) where time >= until && isReachable: return connect()
+    case .waiting(let until, _) where time >= until && isReachable: return connect(at: time)
+    case .connecting(let since) where time >= since + Self.greeting:
+      return [.disconnect(connection)] + interrupt(.timedOut, at: time)
     case .open(let open):
       let isSilent = open.heartbeat.map { time >= open.heardAt + $0 * 2.5 } ?? false
       let isMute = !open.isGreeted && time >= open.openedAt + Self.greeting
@@ -135,45 +165,83 @@ extension LiveState {
     guard returned else { return [] }
     switch phase {
     case .waiting, .off(.notAnEventStream):
-      failures = 0
-      return connect()
+      return connectAnew(at: time)
     default: return []
     }
   }
 
-  /// Opens the stream now, whatever has ended it. An open one is replaced: it may be dead.
-  mutating func reconnect() -> [Action] {
-    guard !isClearing, isObserved || lingersUntil != nil || opens == .always else { return [] }
-    failures = 0
-    return [.disconnect(connection)] + connect()
+  /// The app goes to the background, where the system may suspend it at any time.
+  mutating func left(at time: Duration) { leftAt = leftAt ?? time }
+
+  /// The app is in the foreground again. After more than a moment, the old connection may be dead
+  /// without an error.
+  mutating func returned(at time: Duration) -> [Action] {
+    guard let leftAt else { return [] }
+    self.leftAt = nil
+    guard isAway || time >= leftAt + Self.departure else { return [] }
+    isAway = false
+    switch phase {
+    case .off(.background), .connecting, .open, .waiting: return reconnect(at: time)
+    case .idle: return isObserved ? connectAnew(at: time) : []
+    case .off: return []
+    }
   }
 
-  mutating func signedIn() -> [Action] {
-    if case .off(.authentication) = phase { return reconnect() }
-    return []
+  private mutating func goAway() -> [Action] {
+    isAway = true
+    // A refusal stays the reason.
+    if case .off = phase { return [] }
+    if case .idle = phase { return [] }
+    let lingersUntil = lingersUntil
+    let actions = close()
+    (self.lingersUntil, phase) = (lingersUntil, .off(.background))
+    return actions
+  }
+
+  /// Connects as a client that has caused its interruption by itself.
+  private mutating func connectAnew(at time: Duration) -> [Action] {
+    (failures, isOfServer) = (0, false)
+    return connect(at: time)
+  }
+
+  /// Opens the stream now, whatever has ended it. An open one is replaced: it may be dead.
+  mutating func reconnect(at time: Duration) -> [Action] {
+    guard !isClearing, isObserved || lingersUntil != nil || opens == .always else { return [] }
+    // A program that asks for it in the background has a moment for it.
+    if leftAt != nil { (leftAt, isAway) = (time, false) }
+    return [.disconnect(connection)] + connectAnew(at: time)
+  }
+
+  /// Opens a stream that was refused for its credential. One that is being opened begins anew: it
+  /// may have been signed with the credential before.
+  mutating func signedIn(at time: Duration) -> [Action] {
+    switch phase {
+    case .off(.authentication), .connecting: reconnect(at: time)
+    default: []
+    }
   }
 
   /// Ends the stream and forgets its position, since everything is being removed.
   mutating func clear() -> [Action] {
-    (isClearing, lastEventID, wasLive) = (true, "", false)
+    (isClearing, isRestored, lastEventID, wasLive) = (true, true, "", false)
     return close()
   }
 
-  mutating func cleared() -> [Action] {
+  mutating func cleared(at time: Duration) -> [Action] {
     isClearing = false
-    guard isObserved || opens == .always, connection > 0, case .idle = phase else { return [] }
-    return connect()
+    guard isObserved || opens == .always && connection > 0, case .idle = phase else { return [] }
+    return connect(at: time)
   }
 
-  private mutating func connect() -> [Action] {
-    guard !isClearing else { return [] }
+  private mutating func connect(at time: Duration) -> [Action] {
+    guard !isClearing, isRestored, !isAway else { return [] }
     connection += 1
-    phase = .connecting
+    phase = .connecting(since: time)
     return [.connect(connection, lastEventID: lastEventID)]
   }
 
   private mutating func close() -> [Action] {
-    (lingersUntil, graceUntil, failures) = (nil, nil, 0)
+    (lingersUntil, graceUntil, failures, isOfServer) = (nil, nil, 0, false)
     connection += 1
     phase = .idle
     return [.disconnect(connection)]
@@ -198,11 +266,10 @@ extension LiveState {
       return [.disconnect(connection)] + interrupt(nil, longest: Self.longestForeignWait, at: time)
     case .stream: break
     }
-    let isFirst = !wasLive
     phase = .open(Connection(openedAt: time, heardAt: time, heartbeat: heartbeat, isGreeted: !isGreeting))
     guard !isGreeting else { return [] }
     becameLive()
-    return lastEventID.isEmpty || !resumes ? [.markCovered(spread: isFirst ? .zero : Self.gapSpread)] : []
+    return lastEventID.isEmpty || !resumes ? [.markCovered(spread: isOfServer ? Self.gapSpread : .zero)] : []
   }
 
   /// A sign of life, with the position that the stream has reached; empty if it has told none.
@@ -249,8 +316,6 @@ extension LiveState {
   }
 
   private mutating func greeted(_ hello: LiveHello, _ open: inout Connection) -> [Action] {
-    // After a gap that the server has caused, all its clients ask at once.
-    let isFirst = !wasLive
     open.isGreeted = true
     open.heartbeat = hello.heartbeat ?? heartbeat
     if hello.isResumed, let position, let head = hello.head, head.space == position.space,
@@ -262,7 +327,8 @@ extension LiveState {
     // The server has taken the client's place in its history before `hello`, so that a request
     // that is sent from now on sees every change that the stream will not tell.
     lastEventID = hello.head?.id ?? ""
-    return [.markCovered(spread: isFirst ? .zero : Self.gapSpread)]
+    // After a gap that the server has caused, all its clients would ask at once.
+    return [.markCovered(spread: isOfServer ? Self.gapSpread : .zero)]
   }
 
   /// The stream cannot be read on. Its place is forgotten, since the server would repeat what is
@@ -284,79 +350,5 @@ extension LiveState {
 
   private mutating func becameLive() {
     (wasLive, graceUntil) = (true, nil)
-  }
-}
-
-extension LiveState {
-  /// The server's wish for the wait before a reconnection.
-  mutating func asksToWait(_ number: UInt64, _ retry: Duration) {
-    guard number == connection else { return }
-    self.retry = min(max(retry, .milliseconds(100)), .seconds(600))
-  }
-
-  /// The stream has ended, or could not be opened.
-  ///
-  /// - Parameters:
-  ///   - status: the status of a response that is not a success; `nil` otherwise.
-  ///   - pause: the wait that the server asks for in `Retry-After`.
-  mutating func ended(
-    _ number: UInt64, _ error: ReactorError?, status: Int? = nil, pause: Duration? = nil, at time: Duration
-  ) -> [Action] {
-    guard number == connection else { return [] }
-    if case .open(let open) = phase {
-      if time - open.openedAt >= Self.steady { failures = 0 }
-      // A response that ends after its first events is a long poll.
-      if open.isLeaving || (error == nil && open.hasEvents) { return rest(at: time) }
-    }
-    switch (status, error) {
-    case (401?, _), (_, .authentication?): return turnOff(.authentication)
-    case (410?, _): lastEventID = ""
-    case (408?, _), (425?, _), (429?, _): break
-    case (let status?, let error?) where status < 500: return turnOff(.refused(error))
-    case (_, .invalidResource?), (_, .streamingUnsupported?): return error.map { turnOff(.unavailable($0)) } ?? []
-    default: break
-    }
-    return interrupt(error, pause: pause, at: time)
-  }
-
-  /// Reconnects soon, after a stream that was good.
-  private mutating func rest(at time: Duration) -> [Action] {
-    failures = 0
-    beginGrace(at: time)
-    phase = .waiting(until: time + retry * random.share(), nil)
-    connection += 1
-    return []
-  }
-
-  private mutating func interrupt(
-    _ error: ReactorError?, pause: Duration? = nil, longest: Duration = LiveState.longestWait, at time: Duration
-  ) -> [Action] {
-    beginGrace(at: time)
-    // Full jitter below a ceiling that doubles.
-    let ceiling = min(retry * Double(1 << min(failures, 12)), max(longest, retry))
-    failures += 1
-    let wait = max(pause.map { min($0, .seconds(3_600)) } ?? .zero, ceiling * random.share())
-    phase = .waiting(until: time + wait, error)
-    connection += 1
-    return []
-  }
-
-  private mutating func turnOff(_ reason: LiveStatus.Reason) -> [Action] {
-    graceUntil = nil
-    phase = .off(reason)
-    connection += 1
-    return [.disconnect(connection)]
-  }
-
-  private mutating func beginGrace(at time: Duration) {
-    if status.isLive { graceUntil = time + grace }
-  }
-}
-
-extension SplitMix64 {
-  /// A number in 0...1.
-  func share() -> Double {
-    var generator = self
-    return .random(in: 0...1, using: &generator)
   }
 }

@@ -20,6 +20,8 @@ public enum LiveStatus: Sendable {
   public enum Reason: Sendable {
     /// Nothing is observed. The first stream or observer of the layer opens it.
     case notObserved
+    /// The app is in the background. Its return opens the stream again.
+    case background
     /// The server has ended it for good (status 204). ``LiveUpdates/reconnect()`` opens it again.
     case ended
     /// The server refuses the credential. The next sign-in opens it again.
@@ -45,6 +47,7 @@ extension LiveStatus: CustomStringConvertible {
     case .catchingUp: "catching up"
     case .interrupted(let error): error.map { "interrupted: \($0)" } ?? "interrupted"
     case .off(.notObserved): "off: nothing is observed"
+    case .off(.background): "off: the app is in the background"
     case .off(.ended): "off: the server has ended the stream (204)"
     case .off(.authentication): "off: the server refuses the credential"
     case .off(.refused(let error)): "off: \(error)"

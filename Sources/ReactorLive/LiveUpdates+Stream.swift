@@ -106,8 +106,10 @@ extension [LiveState.Action] {
     var joined: [LiveState.Action] = []
     for action in self {
       if case .mark(let set, let spread) = action, case .mark(var earlier, let before)? = joined.last {
+        // First removed, so that the union copies nothing.
+        joined.removeLast()
         earlier.formUnion(set)
-        joined[joined.count - 1] = .mark(earlier, spread: Swift.max(spread, before))
+        joined.append(.mark(earlier, spread: Swift.max(spread, before)))
       } else {
         joined.append(action)
       }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCaching
 package import ReactorCore
+import ReactorOperators
 import ServerSentEvents
 import Synchronization
 
@@ -30,11 +31,13 @@ public final class LiveUpdates: Sendable {
   private let link: Link
   let open: Opening
   /// The time on the configuration's clock since the updates were created.
-  private let elapsed: @Sendable () -> Duration
+  let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let random: SplitMix64
   let executor: (any TaskExecutor)?
   let reader: ChangeReader
+  /// The key under which the place is saved; `nil` if it is not.
+  let placeKey: RecordKey?
   let state: Mutex<State>
 
   private struct Link: Sendable {
@@ -43,11 +46,13 @@ public final class LiveUpdates: Sendable {
 
   struct State {
     var live: LiveState
+    var saving: PlaceSaving
     var queue: RefetchQueue
     var connection: (task: TaskHandle, number: UInt64)?
     /// The task that waits for the next deadline, and the deadline.
     var timer: (task: TaskHandle, at: Duration)?
-    var watcher: TaskHandle?
+    /// The tasks that follow connectivity and the app's activity.
+    var watchers: [TaskHandle] = []
     /// Gaps and events whose keys are requested later than they are marked.
     var spread: [(set: KeySet, at: Duration)] = []
     var isPollingLimited = false
@@ -88,7 +93,7 @@ public final class LiveUpdates: Sendable {
     }
 
     var deadline: Duration? {
-      ([live.deadline, queue.deadline] + spread.map(\.at)).compactMap(\.self).min()
+      ([live.deadline, queue.deadline, saving.deadline] + spread.map(\.at)).compactMap(\.self).min()
     }
   }
 
@@ -102,18 +107,23 @@ public final class LiveUpdates: Sendable {
     executor = layer.configuration.taskExecutor
     random = SplitMix64(seed: configuration.seed ?? .random(in: 0 ... .max))
     reader = ChangeReader(url: layer.urlReader(relativeTo: base))
+    // Without positions, each connection is a gap.
+    placeKey = mapping.resumes && layer.cache.isPersistent ? layer.key(ofURL: base).place : nil
+    let isRestored = placeKey == nil
     state = Mutex(
       State(
-        live: LiveState(configuration, mapping, random: random),
+        live: LiveState(configuration, mapping, isRestored: isRestored, random: random),
+        saving: PlaceSaving(isNeeded: !isRestored),
         queue: RefetchQueue(concurrency: configuration.concurrency, interval: configuration.interval)))
     if let signIn = layer.backend?.authentication as? any SignInObservable {
-      signIn.observeSignIn { [weak self] in self?.update { state, _ in state.signedIn() } }
+      signIn.observeSignIn(self) { $0.signedIn() }
     }
+    restore(layer)
   }
 
   deinit {
     let (tasks, readers) = state.withLock { state in
-      ([state.connection?.task, state.timer?.task, state.watcher].compactMap(\.self), Array(state.readers.values))
+      ([state.connection?.task, state.timer?.task].compactMap(\.self) + state.watchers, Array(state.readers.values))
     }
     for task in tasks { task.cancel() }
     for reader in readers { reader.finish() }
@@ -156,12 +166,19 @@ extension LiveUpdates {
   /// .refreshable { layer.live?.reconnect() }
   /// ```
   ///
-  /// Call it where the program knows better than the stream: after a push notification, or when the
-  /// app returns from the background, where the old connection may be dead without an error.
+  /// Call it where the program knows better than the stream, such as after a push notification. In
+  /// the background, the stream is closed again five seconds later.
   /// Nothing happens while nothing is observed.
   public func reconnect() {
     retryFailed()
-    update { state, _ in state.reconnect() }
+    update { state, time in state.reconnect(at: time) }
+  }
+
+  /// Requests again what the last credential was not good for.
+  private func signedIn() {
+    // First: the stream may mark what was fetched with that credential.
+    enqueue(.everything, at: elapsed())
+    update { state, time in state.signedIn(at: time) }
   }
 
   /// Requests at once what waits because its last request failed.
@@ -172,16 +189,13 @@ extension LiveUpdates {
 }
 
 extension LiveUpdates: LayerPart {
-  package var isReady: Bool { true }
-  package func ready() async {}
-
   package func willRemoveAll() -> PartRemoval {
     update { state, _ in state.clear() }
     state.withLock { state in
       state.queue.removeAll()
       state.spread = []
     }
-    return PartRemoval({}, end: { [weak self] in self?.update { state, _ in state.cleared() } })
+    return PartRemoval({}, end: { [weak self] in self?.update { state, time in state.cleared(at: time) } })
   }
 
   package func wentOnline() {
@@ -191,7 +205,7 @@ extension LiveUpdates: LayerPart {
 
   package func observationChanged() {
     guard let layer else { return }
-    if layer.isObserved { watchReachability(layer) }
+    if layer.isObserved { watch(layer) }
     // Read under the lock, since two threads may tell of opposite changes.
     update { state, time in state.observed(layer.isObserved, at: time) }
   }
@@ -209,10 +223,12 @@ extension LiveUpdates {
     let time = elapsed()
     let actions = state.withLock { state in
       let actions = change(&state.live, time)
+      state.saving.changed(state.live, performs: !actions.isEmpty, at: time)
       state.tellStatus()
       return actions
     }
     for action in actions { perform(action, at: time) }
+    if !actions.isEmpty { state.withLock { $0.saving.performed() } }
     settle()
   }
 
@@ -244,7 +260,7 @@ extension LiveUpdates {
   }
 
   /// Starts what is due, and the timer for what is not.
-  private func settle() {
+  func settle() {
     let time = elapsed()
     let due = state.withLock { state in
       let due = state.spread.filter { $0.at <= time }
@@ -253,6 +269,7 @@ extension LiveUpdates {
     }
     for (set, _) in due { enqueue(set, at: time) }
     for key in state.withLock({ $0.queue.next(at: time) }) { request(key) }
+    savePlace(at: time)
     limitPolling()
     startTimer()
   }
@@ -293,16 +310,31 @@ extension LiveUpdates {
     if isLatest { update { state, time in state.time(time) } }
   }
 
-  private func watchReachability(_ layer: LayerContext) {
+  /// Follows connectivity and the app's activity, from the first observation on.
+  private func watch(_ layer: LayerContext) {
+    let tasks = state.withLock { state -> [TaskHandle] in
+      guard state.watchers.isEmpty else { return [] }
+      state.watchers = [TaskHandle(priority: nil), TaskHandle(priority: nil)]
+      return state.watchers
+    }
+    guard tasks.count == 2 else { return }
+    tasks[0].attach(
+      spawnApart(on: executor) { [weak self, activity = configuration.activity] in
+        for await _ in activity.leftActive {
+          // Begun first, so that no return is missed.
+          let returns = activity.becameActive
+          self?.update { state, time in
+            state.left(at: time)
+            return []
+          }
+          for await _ in returns { break }
+          self?.update { state, time in state.returned(at: time) }
+        }
+      })
     guard layer.configuration.checksReachability, !layer.isLoopback, let reachability = layer.reachability else {
       return
     }
-    let watcher = state.withLock { state -> TaskHandle? in
-      guard state.watcher == nil else { return nil }
-      state.watcher = TaskHandle(priority: nil)
-      return state.watcher
-    }
-    watcher?.attach(
+    tasks[1].attach(
       spawnApart(on: executor) { [weak self] in
         for await isReachable in reachability.changes {
           self?.update { state, time in state.reachable(isReachable, at: time) }

@@ -29,8 +29,7 @@ extension LayerExtension {
       (try? layer.backend?.request(for: resource).absoluteURL) ?? ""
     } open: { [resource] layer, id throws(ReactorError) in
       guard let backend = layer.backend else { throw .streamingUnsupported }
-      var request = resource
-      if !id.isEmpty, let name = HTTPField.Name("Last-Event-ID") { request.headers[name] = id }
+      let request = resource.stream(behind: id, savesPower: layer.configuration.powerSaving.isOn)
       let stream = try await backend.stream(for: request, clock: layer.configuration.clock)
       return LiveResponse(
         status: stream.response.status.code, contentType: stream.response.headerFields[.contentType],
@@ -54,6 +53,19 @@ extension LayerExtension {
         return try await open(layer, id)
       }
     }
+  }
+}
+
+extension Resource {
+  /// The request for the stream behind a position. While power is saved, it asks for fewer
+  /// heartbeats, which a server may ignore (RFC 7240 §2).
+  func stream(behind id: String, savesPower: Bool) -> Resource {
+    var request = self
+    if !id.isEmpty, let name = HTTPField.Name("Last-Event-ID") { request.headers[name] = id }
+    if savesPower, let name = HTTPField.Name("Prefer") {
+      request.headers[name] = [request.headers[name], "heartbeat=60"].compactMap(\.self).joined(separator: ", ")
+    }
+    return request
   }
 }
 

@@ -5,8 +5,10 @@ import HTTPCaching
 /// A key that changes while it is requested is requested once more, no sooner than an interval and
 /// twice the duration of its last request after the start of that one.
 struct RefetchQueue: Sendable {
-  private struct Waiting: Sendable {
-    var due: Duration
+  /// The time from which a key may be requested, and its order among keys of the same time.
+  fileprivate struct Turn: Sendable {
+    var key: RecordKey
+    var time: Duration
     var order: UInt64
   }
 
@@ -18,10 +20,14 @@ struct RefetchQueue: Sendable {
 
   private let concurrency: Int
   private let interval: Duration
-  private var waiting: [RecordKey: Waiting] = [:]
+  private var waiting: [RecordKey: Turn] = [:]
+  /// The turns of the waiting keys, and former turns of theirs. The first one is of a waiting key.
+  private var turns = TurnHeap()
   private var running: [RecordKey: Running] = [:]
   /// The time before which a key is not requested again.
   private var restsUntil: [RecordKey: Duration] = [:]
+  /// The number of rests beyond which those that are over are forgotten.
+  private var restLimit = 64
   private var failures: [RecordKey: Int] = [:]
   private var order: UInt64 = 0
 
@@ -37,7 +43,7 @@ struct RefetchQueue: Sendable {
   var count: Int { waiting.count + running.count }
 
   /// The time at which ``next(at:)`` may return keys; `nil` if only an end can change that.
-  var deadline: Duration? { running.count < concurrency ? waiting.values.map(\.due).min() : nil }
+  var deadline: Duration? { running.count < concurrency ? turns.first?.time : nil }
 
   /// Adds keys that have changed, to be requested at `time` or later.
   mutating func add(_ keys: [RecordKey], at time: Duration) {
@@ -45,30 +51,36 @@ struct RefetchQueue: Sendable {
       failures[key] = nil
       if running[key] != nil {
         running[key]?.isAgain = true
-      } else if let earlier = waiting[key] {
-        waiting[key]?.due = min(earlier.due, max(time, restsUntil[key] ?? .zero))
       } else {
         insert(key, due: max(time, restsUntil[key] ?? .zero))
       }
     }
   }
 
-  private mutating func insert(_ key: RecordKey, due: Duration) {
+  /// Lets a key wait, unless it waits for an earlier turn already.
+  private mutating func insert(_ key: RecordKey, due time: Duration) {
+    if let earlier = waiting[key], earlier.time <= time { return }
     order += 1
-    waiting[key] = Waiting(due: due, order: order)
+    let turn = Turn(key: key, time: time, order: order)
+    waiting[key] = turn
+    turns.insert(turn)
   }
 
   /// Begins the requests that are due.
   mutating func next(at time: Duration) -> [RecordKey] {
-    restsUntil = restsUntil.filter { $0.value > time }
-    let free = concurrency - running.count
-    guard free > 0, !waiting.isEmpty else { return [] }
-    let due = waiting.filter { $0.value.due <= time }.sorted { $0.value.order < $1.value.order }.prefix(free)
-    for (key, _) in due {
-      waiting[key] = nil
-      running[key] = Running(startedAt: time)
+    var keys: [RecordKey] = []
+    while running.count < concurrency, let turn = turns.first, turn.time <= time {
+      running[turn.key] = Running(startedAt: time)
+      remove(turn.key)
+      keys.append(turn.key)
     }
-    return due.map(\.key)
+    return keys
+  }
+
+  /// Ends the wait of a key.
+  private mutating func remove(_ key: RecordKey) {
+    waiting[key] = nil
+    while let turn = turns.first, waiting[turn.key]?.order != turn.order { turns.removeFirst() }
   }
 
   /// Ends a request.
@@ -79,7 +91,7 @@ struct RefetchQueue: Sendable {
   mutating func ended(_ key: RecordKey, isOutdated: Bool, hasFailed: Bool, at time: Duration) {
     guard let run = running.removeValue(forKey: key) else { return }
     let rest = run.startedAt + max(interval, (time - run.startedAt) * 2)
-    restsUntil[key] = rest
+    note(rest, of: key, at: time)
     guard isOutdated || run.isAgain else { return failures[key] = nil }
     guard hasFailed || !run.isAgain else {
       failures[key] = nil
@@ -91,9 +103,18 @@ struct RefetchQueue: Sendable {
     insert(key, due: max(rest, time + min(.seconds(1 << min(count, 6)), Self.longestWait)))
   }
 
+  private mutating func note(_ rest: Duration, of key: RecordKey, at time: Duration) {
+    restsUntil[key] = rest
+    guard restsUntil.count > restLimit else { return }
+    restsUntil = restsUntil.filter { $0.value > time }
+    restLimit = max(64, restsUntil.count * 2)
+  }
+
   /// Ends the waits of keys whose last request failed.
   mutating func retryFailed(at time: Duration) {
-    for key in failures.keys { waiting[key]?.due = max(time, restsUntil[key] ?? .zero) }
+    for key in failures.keys.sorted(by: { $0.identity < $1.identity }) where waiting[key] != nil {
+      insert(key, due: max(time, restsUntil[key] ?? .zero))
+    }
     failures = [:]
   }
 
@@ -102,12 +123,44 @@ struct RefetchQueue: Sendable {
     let isAgain = running[key]?.isAgain == true
     failures[key] = nil
     ended(key, isOutdated: false, hasFailed: false, at: time)
-    if !isAgain { waiting[key] = nil }
+    if !isAgain { remove(key) }
   }
 
   mutating func removeAll() {
     // A request that is under way ends by itself.
     for key in running.keys { running[key]?.isAgain = false }
-    (waiting, failures, restsUntil) = ([:], [:], [:])
+    (waiting, failures, restsUntil, turns) = ([:], [:], [:], TurnHeap())
+  }
+}
+
+/// A binary heap of turns, the earliest first.
+private struct TurnHeap: Sendable {
+  private var turns: [RefetchQueue.Turn] = []
+
+  var first: RefetchQueue.Turn? { turns.first }
+
+  mutating func insert(_ turn: RefetchQueue.Turn) {
+    turns.append(turn)
+    var index = turns.count - 1
+    while index > 0, isBefore(index, (index - 1) / 2) {
+      turns.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
+    }
+  }
+
+  mutating func removeFirst() {
+    guard turns.count > 1, let last = turns.popLast() else { return turns = [] }
+    turns[0] = last
+    var index = 0
+    while let next = [index * 2 + 1, index * 2 + 2].filter({ $0 < turns.count }).min(by: isBefore),
+      isBefore(next, index)
+    {
+      turns.swapAt(index, next)
+      index = next
+    }
+  }
+
+  private func isBefore(_ a: Int, _ b: Int) -> Bool {
+    (turns[a].time, turns[a].order) < (turns[b].time, turns[b].order)
   }
 }

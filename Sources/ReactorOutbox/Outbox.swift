@@ -57,7 +57,7 @@ public final class Outbox: Sendable {
         isRead: configuration.storage is MemoryOutboxStorage, sendsByItself: configuration.sendsByItself,
         turns: LaneTurns(layer.sendings)))
     if let signIn = layer.backend?.authentication as? any SignInObservable {
-      signIn.observeSignIn { [weak self] in self?.signedIn() }
+      signIn.observeSignIn(self) { $0.signedIn() }
     }
   }
 

@@ -111,8 +111,12 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
     return note(of: "\(path)?\(query)")
   }
 
-  /// A Boolean value that indicates whether the record of the key is a note of the cache about
-  /// queries, and no response.
+  /// The key of what a client keeps about a stream at the URL, such as its place. No key of a rule
+  /// or an alias has a fragment.
+  package var place: RecordKey? { note(of: "\(url)#place") }
+
+  /// A Boolean value that indicates whether the record of the key is a note of the cache or of a
+  /// client, and no response.
   package var isNote: Bool { storage.isNote }
 
   private func note(of url: String) -> RecordKey? {

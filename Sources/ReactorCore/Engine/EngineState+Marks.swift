@@ -6,8 +6,7 @@ extension EngineState {
   /// Marks stale the copies of `set` that were requested before `number`. Flights go on, and
   /// nothing is requested.
   mutating func mark(_ set: KeySet, before number: Generation, at date: Date) {
-    let marked = memory.entries.values.filter { contains($0, in: set) }
-    for entry in marked.sortedUnspecialized(by: { $0.key.identity < $1.key.identity }) {
+    for entry in entries(in: set).sortedUnspecialized(by: { $0.key.identity < $1.key.identity }) {
       entry.invalidateVariants(at: date) { $0.generation < number }
       if let copy = entry.copy, !copy.isLocal, copy.generation < number, copy.freshness.invalidatedAt == nil {
         setCopy(copy.invalidated(at: date), of: entry)
@@ -15,6 +14,12 @@ extension EngineState {
       }
       publishChanges(of: entry)
     }
+  }
+
+  /// Finds by URL what is named by URL: one event costs what it names, and not what is in memory.
+  private mutating func entries(in set: KeySet) -> [Entry] {
+    guard set.hasURLsAlone else { return memory.entries.values.filter { contains($0, in: set) } }
+    return set.urls.flatMap { memory.entries(ofURL: $0) }
   }
 
   func contains(_ entry: Entry, in set: KeySet) -> Bool {
@@ -26,9 +31,9 @@ extension EngineState {
 
   /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
   /// none yet.
-  func outdatedStreams(in set: KeySet) -> [RecordKey] {
-    memory.entries.values.filter { entry in
-      guard !entry.subscribers.isEmpty, !entry.isForgotten, contains(entry, in: set) else { return false }
+  mutating func outdatedStreams(in set: KeySet) -> [RecordKey] {
+    entries(in: set).filter { entry in
+      guard !entry.subscribers.isEmpty, !entry.isForgotten else { return false }
       return entry.subscribers.all.contains { isOutdated($0, entry) }
     }.map(\.key)
   }

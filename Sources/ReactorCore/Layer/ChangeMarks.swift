@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import HTTPCaching
 import Synchronization
 
@@ -17,6 +17,22 @@ final class ChangeMarks: Sendable {
     var urls: [String: Mark] = [:]
     var paths: [String: Mark] = [:]
     var all: Mark?
+
+    var dates: MarkDates {
+      MarkDates(
+        urls: urls.mapValues(\.date), paths: paths.mapValues(\.date), groups: groups.mapValues(\.date), all: all?.date)
+    }
+
+    /// Adds marks of an earlier process, unless this one has newer ones.
+    mutating func add(_ dates: MarkDates, _ number: Generation) {
+      func merge(_ marks: inout [String: Mark], _ dates: [String: Date]) {
+        marks.merge(dates.mapValues { Mark(number: number, date: $0) }) { own, _ in own }
+      }
+      merge(&urls, dates.urls)
+      merge(&paths, dates.paths)
+      merge(&groups, dates.groups)
+      all = all ?? dates.all.map { Mark(number: number, date: $0) }
+    }
 
     /// The marks that concern a key.
     func marks(of key: RecordKey, _ groups: Set<String>) -> [Mark] {
@@ -54,6 +70,21 @@ final class ChangeMarks: Sendable {
     }
   }
 
+  /// The marks, for the next process.
+  var dates: MarkDates { state.withLock(\.dates) }
+
+  /// Adds the marks of an earlier process. Whatever this one requests from here on is newer.
+  func add(_ dates: MarkDates, _ generations: Generations) {
+    state.withLock { state in
+      let number = generations.next()
+      state.add(dates, number)
+      latest.store(number, ordering: .releasing)
+    }
+  }
+
+  /// Removes the marks. Call it before everything that was requested earlier is removed.
+  func removeAll() { state.withLock { $0 = State() } }
+
   /// Removes the older half of `marks` beyond the limit, and returns it.
   private static func trim(_ marks: inout [String: Mark], to limit: Int) -> [Mark] {
     guard marks.count > limit else { return [] }
@@ -77,6 +108,17 @@ final class ChangeMarks: Sendable {
     let groups = head.groups
     guard let date = state.withLock({ $0.marks(of: key, groups).map(\.date).max() }) else { return nil }
     return head.requestedAt <= date || head.requestedAt > now ? date : nil
+  }
+}
+
+/// The dates of the latest changes that a layer has heard of: by URL, by path, by group, and of
+/// everything.
+package struct MarkDates: Sendable {
+  package let (urls, paths, groups): ([String: Date], [String: Date], [String: Date])
+  package let all: Date?
+
+  package init(urls: [String: Date], paths: [String: Date], groups: [String: Date], all: Date?) {
+    (self.urls, self.paths, self.groups, self.all) = (urls, paths, groups, all)
   }
 }
 
@@ -104,6 +146,13 @@ extension LayerContext {
     let number = marks.add(set, at: date, generations)
     announce(.marked(set, number, date))
   }
+
+  /// The marks so far. Records on disk that an earlier process has stored are compared with those
+  /// that are added, by their dates.
+  package var markDates: MarkDates { marks.dates }
+
+  /// Adds the marks of an earlier process, before the first flight of this one.
+  package func add(_ dates: MarkDates) { marks.add(dates, generations) }
 
   /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
   /// none yet.

@@ -188,6 +188,8 @@ package final class LayerContext: Sendable {
   /// dropped.
   @concurrent func removeAll() async throws(ReactorError) {
     let removal = generations.beginRemoval(of: nil)
+    // Nothing that was requested before them is left to be marked. First: a later mark stays.
+    marks.removeAll()
     let number = generations.fenceAll()
     let removals = parts.map { $0.willRemoveAll() }
     // Also where the body never runs, or fails before the parts' removals.

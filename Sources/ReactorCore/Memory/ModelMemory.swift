@@ -12,6 +12,9 @@ struct ModelMemory<Entry: MemoryEntry> {
     unused.values.filter { !$0.isPinned }.sortedUnspecialized { $0.key.identity < $1.key.identity }
   }
   let hits: ReadIndex
+  /// The keys of each URL; `nil` before the first call of ``entries(ofURL:)``, which few programs
+  /// need.
+  private var keysByURL: [String: Set<RecordKey>]?
   /// The entries without observers and waiters, as ``updateUse(of:)`` maintains them. Eviction
   /// examines only these, however many entries are observed.
   private var unused: [RecordKey: Entry] = [:]
@@ -43,14 +46,22 @@ struct ModelMemory<Entry: MemoryEntry> {
     entry.use.wasTouched = true
   }
 
+  /// Returns the entries of a URL, whatever their method and identity fields.
+  mutating func entries(ofURL url: String) -> [Entry] {
+    if keysByURL == nil { keysByURL = Dictionary(grouping: entries.keys, by: \.url).mapValues { Set($0) } }
+    return keysByURL?[url]?.compactMap { entries[$0] } ?? []
+  }
+
   mutating func insert(_ entry: Entry, as resource: Resource) {
     entries[entry.key] = entry
+    if keysByURL != nil { keysByURL?[entry.key.url, default: []].insert(entry.key) }
     link(entry, resource)
   }
 
   mutating func remove(_ key: RecordKey) {
     guard let entry = entries.removeValue(forKey: key) else { return }
     while let alias = entry.use.aliases.popFirst() { hits.set(nil, for: alias) }
+    if keysByURL?[key.url]?.remove(key) != nil, keysByURL?[key.url]?.isEmpty == true { keysByURL?[key.url] = nil }
     removed.append(entry)
     if entry.use.isUnused { unused[key] = nil }
     if entry.holdsModel { account(models: -1, bytes: -entry.cost) }

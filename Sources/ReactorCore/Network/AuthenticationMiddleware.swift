@@ -48,7 +48,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     /// The owner of the latest refresh, which works for the requests that wait for it.
     var owner = LockOwner()
     /// The closures to call when requests can be signed again.
-    var observers: [@Sendable () -> Void] = []
+    var observers: [SignInObserver] = []
     /// The latest credential to save, `nil` in it for none; `nil` if that is done.
     var unsaved: A.Credential??
     /// A Boolean value that indicates whether a thread saves. It goes on until nothing is left.
@@ -150,14 +150,31 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 /// A middleware that says when requests can be signed again.
 package protocol SignInObservable {
   /// Calls `body` after each sign-in, and after the first refresh that succeeds after a refused
-  /// one, for as long as the middleware lives.
-  func observeSignIn(_ body: @escaping @Sendable () -> Void)
+  /// one, for as long as `observer` lives.
+  func observeSignIn<Observer: AnyObject & Sendable>(
+    _ observer: Observer, _ body: @escaping @Sendable (Observer) -> Void)
+}
+
+private struct SignInObserver: Sendable {
+  weak var observer: (any AnyObject & Sendable)?
+  let call: @Sendable () -> Void
 }
 
 extension AuthenticationMiddleware: SignInObservable {
-  package func observeSignIn(_ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.observers.append(body) }
+  package func observeSignIn<Observer: AnyObject & Sendable>(
+    _ observer: Observer, _ body: @escaping @Sendable (Observer) -> Void
+  ) {
+    let new = SignInObserver(observer: observer) { [weak observer] in
+      if let observer { body(observer) }
+    }
+    state.withLock { state in
+      state.observers.removeAll { $0.observer == nil }
+      state.observers.append(new)
+    }
   }
+
+  /// The number of observers, of which some may be gone.
+  var observerCount: Int { state.withLock(\.observers.count) }
 }
 
 extension AuthenticationMiddleware {
@@ -229,7 +246,7 @@ extension AuthenticationMiddleware {
     case refresh(A.Credential, number: UInt64, TaskHandle, LockOwner)
     case cancel(TaskHandle?)
     case save
-    case announce([@Sendable () -> Void])
+    case announce([SignInObserver])
     case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)
   }
 
@@ -254,7 +271,7 @@ extension AuthenticationMiddleware {
     case .refresh(let credential, let number, let task, let owner): begin(credential, number, task, owner)
     case .cancel(let task): task?.cancel()
     case .save: save()
-    case .announce(let observers): for observer in observers { observer() }
+    case .announce(let observers): for observer in observers { observer.call() }
     case .resume(let continuations, let result): for continuation in continuations { continuation.resume(with: result) }
     }
   }

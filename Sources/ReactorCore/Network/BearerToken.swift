@@ -130,7 +130,9 @@ public final class BearerToken: TransportMiddleware {
 }
 
 extension BearerToken: SignInObservable {
-  package func observeSignIn(_ body: @escaping @Sendable () -> Void) { middleware.observeSignIn(body) }
+  package func observeSignIn<Observer: AnyObject & Sendable>(
+    _ observer: Observer, _ body: @escaping @Sendable (Observer) -> Void
+  ) { middleware.observeSignIn(observer, body) }
 }
 
 extension BearerToken.Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -24,7 +24,7 @@ package struct KeySet: Sendable {
   /// The URLs whose keys all are in the set, whatever their method and body.
   package private(set) var urls: Set<String> = []
   /// The URLs of the paths of ``ResourceSet/under(_:)``.
-  package private(set) var paths: [String] = []
+  package private(set) var paths: Set<String> = []
   package private(set) var groups: Set<String> = []
   package private(set) var isAll = false
 
@@ -34,7 +34,7 @@ package struct KeySet: Sendable {
     for set in sets {
       switch set {
       case .resource(let resource): if let key = try? key(resource) { keys.insert(key) }
-      case .under(let path): if let key = try? key(Resource(path)) { paths.append(key.url) }
+      case .under(let path): if let key = try? key(Resource(path)) { formUnion(KeySet(paths: [key.url])) }
       case .group(let name): groups.insert(name)
       case .all: isAll = true
       }
@@ -48,7 +48,10 @@ package struct KeySet: Sendable {
   package init(urls: Set<String>) { self.urls = urls }
 
   /// Creates the set of all keys at or below the paths of absolute URLs.
-  package init(paths: [String]) { self.paths = paths }
+  package init(paths: [String]) {
+    // `posts/` is `posts` and what is below it, too.
+    self.paths = Set(paths.map { String($0.hasSuffix("/") ? $0.dropLast() : $0[...]) })
+  }
 
   package static var everything: KeySet {
     var set = KeySet(urls: [])
@@ -61,7 +64,7 @@ package struct KeySet: Sendable {
   package mutating func formUnion(_ other: KeySet) {
     keys.formUnion(other.keys)
     urls.formUnion(other.urls)
-    paths += other.paths.filter { !paths.contains($0) }
+    paths.formUnion(other.paths)
     groups.formUnion(other.groups)
     if other.isAll { isAll = true }
   }
@@ -73,11 +76,13 @@ package struct KeySet: Sendable {
   }
   /// The keys that the set names, known or not.
   var named: Set<RecordKey> { keys }
+  /// A Boolean value that indicates whether the set has only keys of ``urls``.
+  var hasURLsAlone: Bool { keys.isEmpty && paths.isEmpty && groups.isEmpty && !isAll }
   /// A Boolean value that indicates whether the set can have keys that it does not name.
   var isOpen: Bool { !urls.isEmpty || !paths.isEmpty || !groups.isEmpty || isAll }
 
   /// Returns `true` if `key` is in the set by its URL.
-  func contains(_ key: RecordKey) -> Bool {
+  package func contains(_ key: RecordKey) -> Bool {
     isAll || urls.contains(key.url) || keys.contains(key) || paths.contains { Self.isUnder($0, key.url) }
   }
 
@@ -86,7 +91,6 @@ package struct KeySet: Sendable {
 
   static func isUnder(_ path: String, _ url: String) -> Bool {
     guard url.hasPrefix(path) else { return false }
-    return path.hasSuffix("/") || url.utf8.count == path.utf8.count
-      || "/?".contains(url.dropFirst(path.count).prefix(1))
+    return url.utf8.count == path.utf8.count || "/?".contains(url.dropFirst(path.count).prefix(1))
   }
 }

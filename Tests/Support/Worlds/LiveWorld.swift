@@ -9,8 +9,16 @@ import Synchronization
 /// A number whose server counts its changes.
 private struct Count: Codable, Hashable { var count: Int }
 
+/// A layer in one process.
+private struct Process: Sendable {
+  let layer: ModelLayer
+  let reactor: Reactor<Count>
+  let process: SimulatedProcess
+}
+
 /// A world of layers that follow the changes of a server. The server forgets its history, restarts
-/// with another one, cuts streams, falls silent and repeats events.
+/// with another one, cuts streams, falls silent and repeats events. The processes of the layers are
+/// killed and launched again.
 final class LiveWorld: Sendable {
   fileprivate struct Server {
     var counts = [Int](repeating: 1, count: LiveWorld.paths)
@@ -33,8 +41,12 @@ final class LiveWorld: Sendable {
 
   private let world: SimulatedWorld
   private let server = Mutex(Server())
-  private let layers: [ModelLayer]
-  private let reactors: [Reactor<Count>]
+  private let backend: Backend
+  private let live: LiveConfiguration
+  private let haveDisks: [Bool]
+  /// The process of each layer that runs now.
+  private let processes: Shared<[Process]>
+  private let relaunches = Shared([0, 0])
   /// The paths that each layer's user watches.
   private let watched: [[Int]]
   /// The number of removals that have begun, for each layer.
@@ -51,29 +63,20 @@ final class LiveWorld: Sendable {
     let draws = world.draws
     limit = draws.number(in: 2...20)
     let network = world.network
-    let backend = Backend(
+    backend = Backend(
       baseURL: URL(string: "https://api.example.com") ?? URL(filePath: "/"), transport: network,
       reachability: world.reachability)
     var live = LiveConfiguration()
     live.seed = world.seed
     live.concurrency = draws.number(in: 1...4)
     if draws.chance(0.2) { live.opens = .always }
-    let itself = itself
-    layers = (0..<2).map { [world] number in
-      ModelLayer(
-        backend: backend, persistence: draws.chance(0.5) ? world.disk.open() : nil, scope: Scope("\(number)"),
-        configuration: world.configuration,
-        extensions: [
-          .live(.changes, live, base: { _ in "https://api.example.com/events" }) { _, id throws(ReactorError) in
-            guard let world = itself.value else { throw .cancelled }
-            return try await world.open(id)
-          }
-        ])
-    }
-    reactors = layers.map { $0.reactor() }
+    self.live = live
+    haveDisks = (0..<2).map { _ in draws.chance(0.7) }
+    processes = Shared([])
     watched = (0..<2).map { _ in (0..<Self.quiet).filter { _ in draws.chance(0.5) } }
     removals = (0..<2).map { _ in Shared(0) }
     itself.change { [self] in $0 = self }
+    processes.change { [self] in $0 = (0..<2).map(launch) }
     network.serve { [weak self] request, _ in
       self?.answer(request) ?? (HTTPResponse(status: .notFound), Data())
     }
@@ -81,6 +84,28 @@ final class LiveWorld: Sendable {
 
   /// Ends the cycle of the streams and this world.
   func release() { itself.change { $0 = nil } }
+
+  private func launch(_ number: Int) -> Process {
+    let process = SimulatedProcess()
+    let layer = ModelLayer(
+      backend: backend, persistence: haveDisks[number] ? world.disk.open(in: process) : nil, scope: Scope("\(number)"),
+      configuration: world.configuration,
+      extensions: [
+        .live(.changes, live, base: { _ in "https://api.example.com/events" }) { [itself] _, id throws(ReactorError) in
+          guard let world = itself.value, !process.hasCrashed else { throw .cancelled }
+          return try await world.open(id)
+        }
+      ])
+    return Process(layer: layer, reactor: layer.reactor(), process: process)
+  }
+
+  private func relaunch(_ number: Int) {
+    world.note("layer \(number) is relaunched")
+    relaunches.change { $0[number] += 1 }
+    let (old, new) = (processes.value[number], launch(number))
+    processes.change { $0[number] = new }
+    old.process.crash()
+  }
 
   private func answer(_ request: HTTPRequest) -> (HTTPResponse, Data) {
     let path = Int((request.path ?? "").dropFirst()) ?? 0
@@ -96,28 +121,32 @@ final class LiveWorld: Sendable {
 
 extension LiveWorld {
   func watch(_ layer: Int) async {
-    await withDiscardingTaskGroup { group in
-      for path in watched[layer] {
-        group.addTask { [self] in
-          var (latest, removal) = (0, 0)
-          for await state in reactors[layer].states(for: Resource("\(path)")) {
-            guard let count = state.value?.count else { continue }
-            // After a removal, a value is a new one.
-            let present = removals[layer].value
-            if present == removal {
-              world.check(count >= latest, "\(path) of \(layer) went from \(latest) to \(count)")
-            }
-            (latest, removal) = (count, present)
-          }
-        }
+    while !Task.isCancelled {
+      let process = processes.value[layer]
+      await withTaskGroup(of: Void.self) { group in
+        for path in watched[layer] { group.addTask { [self] in await watch(path, of: layer, process.reactor) } }
+        try? await process.process.waitForCrash()
+        group.cancelAll()
       }
+    }
+  }
+
+  private func watch(_ path: Int, of layer: Int, _ reactor: Reactor<Count>) async {
+    var (latest, removal) = (0, 0)
+    for await state in reactor.states(for: Resource("\(path)")) {
+      guard let count = state.value?.count else { continue }
+      // After a removal, a value is a new one.
+      let present = removals[layer].value
+      if present == removal { world.check(count >= latest, "\(path) of \(layer) went from \(latest) to \(count)") }
+      (latest, removal) = (count, present)
     }
   }
 
   func step(_ user: SimulatedUser) async throws {
     let layer = user.number % 2
     let path = user.draws.number(below: Self.paths)
-    switch user.draws.number(below: 12) {
+    let present = processes.value[layer]
+    switch user.draws.number(below: 13) {
     case 0..<5: change(path)
     case 5:
       for _ in 0..<user.draws.number(in: 2...30) { change(path) }
@@ -135,14 +164,15 @@ extension LiveWorld {
       guard user.draws.chance(0.3) else { return }
       world.note("layer \(layer) forgets everything")
       removals[layer].change { $0 += 1 }
-      try? await layers[layer].removeAll()
-    case 9: layers[layer].live?.reconnect()
-    case 10: await layers[layer].invalidate(user.draws.chance(0.5) ? .all : .resource(Resource("\(path)")))
+      try? await present.layer.removeAll()
+    case 9: present.layer.live?.reconnect()
+    case 10: await present.layer.invalidate(user.draws.chance(0.5) ? .all : .resource(Resource("\(path)")))
+    case 11: relaunch(layer)
     default:
       let path = user.draws.number(below: Self.quiet)
       world.note("layer \(layer) fetches \(path)")
-      _ = try await user.impatiently(in: world) { [reactors] in
-        try? await reactors[layer].fetch(
+      _ = try await user.impatiently(in: world) {
+        try? await present.reactor.fetch(
           Resource("\(path)"), policy: user.draws.chance(0.5) ? .cacheFirst : .networkOnly)
       }
     }
@@ -165,7 +195,7 @@ extension LiveWorld {
   private func judgeStatus(_ layer: Int) {
     let silence = world.clock.now.elapsed - heardAt.value
     world.check(
-      layers[layer].live?.status.isLive != true || silence <= Self.heartbeat * 2.5 + .milliseconds(1),
+      processes.value[layer].layer.live?.status.isLive != true || silence <= Self.heartbeat * 2.5 + .milliseconds(1),
       "layer \(layer) is live, and nothing came for \(silence)")
   }
 
@@ -173,14 +203,15 @@ extension LiveWorld {
     try? await world.clock.sleep(for: .seconds(300))
     let before = requests.value
     for (layer, paths) in watched.enumerated() {
-      let status = layers[layer].live?.status
+      let process = processes.value[layer]
+      let status = process.layer.live?.status
       world.check(
         paths.isEmpty || status?.isLive == true, "layer \(layer) is \(status.map(\.description) ?? "nil") at the end")
       for path in paths {
-        let shown = reactors[layer].cached(Resource("\(path)"))?.count
+        let shown = process.reactor.cached(Resource("\(path)"))?.count
         // Without a value, no event concerns a stream. One of a removed value waits for a caller,
         // and one that failed for the next reason to ask.
-        guard let shown else { continue }
+        guard let shown, isDated(layer) else { continue }
         let real = server.withLock { $0.counts[path] }
         world.check(shown == real, "layer \(layer) shows \(shown) for \(path), and the server has \(real)")
       }
@@ -188,6 +219,23 @@ extension LiveWorld {
     try? await world.clock.sleep(for: .seconds(60))
     world.check(requests.value == before, "requests are sent, and nothing has changed")
     world.check(requests.value[Self.quiet] == 0, "a path was requested that is not observed")
+    // Records on disk are compared with marks by their dates, here and below.
+    guard world.setBack == .zero else { return }
+    for (layer, paths) in watched.enumerated() where !paths.isEmpty { await judgeUnobserved(layer) }
+  }
+
+  /// In a second process, an observed value may be a record on disk, too. A clock that was set back
+  /// makes its date worthless.
+  private func isDated(_ layer: Int) -> Bool { relaunches.value[layer] == 0 || world.setBack == .zero }
+
+  /// A path that nobody observes is asked for if it has changed since, in whatever process.
+  private func judgeUnobserved(_ layer: Int) async {
+    for path in 0..<Self.quiet {
+      let read = try? await processes.value[layer].reactor.fetch(Resource("\(path)")).count
+      let real = server.withLock { $0.counts[path] }
+      world.check(
+        read == nil || read == real, "layer \(layer) reads \(read ?? 0) for \(path), and the server has \(real)")
+    }
   }
 }
 

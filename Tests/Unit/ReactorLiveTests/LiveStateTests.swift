@@ -81,7 +81,7 @@ import Testing
   @Test mutating func `reports of an earlier connection are dropped`() {
     _ = begin("a.5")
     let old = state.connection
-    _ = state.reconnect()
+    _ = state.reconnect(at: .zero)
     #expect(kinds(state.received(old, .changed(changed, spread: .zero), id: "a.6", at: .zero)) == [])
     #expect(kinds(state.opened(old, .stream, at: .zero)) == [])
     #expect(kinds(state.ended(old, nil, at: .zero)) == [])
@@ -91,9 +91,9 @@ import Testing
   @Test mutating func `a sign-out ends the stream, forgets its place, and connects only once it is over`() {
     _ = begin("a.5")
     #expect(kinds(state.clear()) == ["disconnect"])
-    #expect(kinds(state.reconnect()) == [])
+    #expect(kinds(state.reconnect(at: .zero)) == [])
     #expect(kinds(state.time(.seconds(90))) == [])
-    #expect(kinds(state.cleared()) == ["connect "])
+    #expect(kinds(state.cleared(at: .zero)) == ["connect "])
   }
 
   @Test mutating func `a server that greets and closes is asked ever less often, and so is one that went back`() {
@@ -122,7 +122,7 @@ import Testing
     _ = begin("a.5")
     #expect(state.observed(false, at: .seconds(1)).isEmpty)
     _ = state.clear()
-    #expect(kinds(state.cleared()) == ["connect "])
+    #expect(kinds(state.cleared(at: .zero)) == ["connect "])
   }
 
   @Test mutating func `a stream without a sign of life is replaced after two and a half heartbeats`() {
@@ -139,6 +139,33 @@ import Testing
     _ = state.opened(state.connection, .stream, at: .zero)
     #expect(state.deadline == .seconds(10))
     #expect(kinds(state.time(.seconds(10))) == ["disconnect"])
+  }
+
+  @Test mutating func `a server that sends no head in time is tried again, and its late head is dropped`() {
+    _ = state.observed(true, at: .seconds(5))
+    let old = state.connection
+    #expect(state.deadline == .seconds(15))
+    #expect(state.time(.seconds(14.9)).isEmpty)
+    #expect(kinds(state.time(.seconds(15))) == ["disconnect"])
+    #expect(state.status.description.hasPrefix("interrupted"))
+    _ = state.opened(old, .stream, at: .seconds(15))
+    #expect(state.status.description.hasPrefix("interrupted"))
+    _ = state.time(.seconds(17))
+    #expect(state.deadline.map { $0 > .seconds(25) } == true)
+  }
+
+  @Test mutating func `a sign-in opens a stream that is being opened anew, and a late 401 is of the credential before`()
+  {
+    _ = state.observed(true, at: .zero)
+    let old = state.connection
+    #expect(kinds(state.signedIn(at: .zero)) == ["disconnect", "connect "])
+    #expect(state.ended(old, Self.refusal(401), status: 401, at: .zero).isEmpty)
+    #expect(state.status.description == "catching up")
+    _ = begin("a.5")
+    #expect(state.signedIn(at: .zero).isEmpty)
+    _ = state.reconnect(at: .zero)
+    _ = state.ended(state.connection, Self.refusal(401), status: 401, at: .zero)
+    #expect(kinds(state.signedIn(at: .zero)) == ["disconnect", "connect a.5"])
   }
 
   @Test mutating func `waits double to a minute, and ten seconds of life make the next failure a first one`() {
@@ -188,7 +215,7 @@ import Testing
     }
     #expect(state.status.description.hasPrefix(description))
     #expect((state.deadline != nil) == description.hasPrefix("interrupted"))
-    #expect(kinds(state.reconnect()) == ["disconnect", "connect "])
+    #expect(kinds(state.reconnect(at: .zero)) == ["disconnect", "connect "])
   }
 
   @Test mutating func `a page in place of the stream is told at first, and later is a network to sign in to`() {

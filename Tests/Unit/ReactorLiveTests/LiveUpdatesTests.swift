@@ -9,120 +9,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-private struct Post: Codable, Hashable { var likes: Int }
-
-/// The states that an observer of a post has received.
-private final class Screen: Sendable {
-  let states = Shared<[LoadState<Post>]>([])
-  let task = TaskHandle(priority: nil)
-
-  var likes: Int? { states.value.last?.value?.likes }
-  var isStale: Bool { states.value.last?.isStale == true }
-}
-
-/// A server with posts, and a stream whose pieces a test sends.
-private final class Newsroom: Sendable {
-  let world: SimulatedWorld
-  let likes = Shared([1, 1, 1])
-  let requests = Shared<[String]>([])
-  let opened = Shared<[String]>([])
-  let streams = Shared<[AsyncThrowingStream<ArraySlice<UInt8>, any Error>.Continuation]>([])
-  let refusal = Shared<ReactorError?>(nil)
-  private let screens = Shared<[Screen]>([])
-  let groups = Shared<String?>(nil)
-  let latency = Shared(Duration.milliseconds(10))
-
-  init(_ world: SimulatedWorld) {
-    self.world = world
-    world.currentFaults = .none
-  }
-
-  func layer(_ mapping: LiveMapping = .changes) -> ModelLayer {
-    var live = LiveConfiguration()
-    live.seed = 1
-    let base = URL(string: "https://api.example.com/v1/") ?? URL(filePath: "/")
-    let backend = Backend(
-      baseURL: base, transport: PostTransport(newsroom: self), reachability: world.reachability)
-    return ModelLayer(
-      backend: backend, configuration: world.configuration,
-      extensions: [
-        .live(mapping, live, base: { _ in "https://api.example.com/v1/events" }) { [self] _, id throws(ReactorError) in
-          opened.change { $0.append(id) }
-          if let refusal = refusal.value { throw refusal }
-          let (stream, continuation) = AsyncThrowingStream.makeStream(of: ArraySlice<UInt8>.self)
-          streams.change { $0.append(continuation) }
-          return LiveResponse(
-            status: 200, contentType: "text/event-stream; charset=utf-8", body: ResponseBody(stream))
-        }
-      ])
-  }
-
-  func send(_ text: String) { streams.value.last?.yield(Array(text.utf8)[...]) }
-
-  func greet(_ head: String = "a.1", resumed: Bool = false) {
-    send("event: hello\ndata: {\"v\":1,\"resumed\":\(resumed),\"head\":\"\(head)\",\"heartbeat\":15}\n\n")
-  }
-
-  func tell(_ changes: String, at id: String) { send("event: change\nid: \(id)\ndata: {\"changes\":[\(changes)]}\n\n") }
-
-  func cut() { streams.value.last?.finish(throwing: URLError(.networkConnectionLost)) }
-
-  /// Shows a post on a screen.
-  func watch(_ path: String, _ layer: ModelLayer, polling: Duration = .never) -> Screen {
-    let screen = Screen()
-    screen.task.attach(
-      spawn(on: world.configuration.taskExecutor) {
-        for await state in layer.reactor(Post.self).states(for: Resource(path), polling: polling) {
-          screen.states.change { $0.append(state) }
-        }
-      })
-    screens.change { $0.append(screen) }
-    return screen
-  }
-
-  func end() {
-    for screen in screens.value { screen.task.cancel() }
-    for stream in streams.value { stream.finish() }
-  }
-
-  /// Lets a second pass, in which everything that is due happens.
-  func settle(_ time: Duration = .seconds(1)) async throws { try await world.clock.sleep(for: time) }
-
-  func answer(_ request: HTTPRequest) async throws -> (HTTPResponse, Data) {
-    let path = request.path ?? ""
-    requests.change { $0.append(path) }
-    let number = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
-    let likes = likes.value[number]
-    try await world.clock.sleep(for: latency.value)
-    var fields: HTTPFields = [.cacheControl: "max-age=1000"]
-    if let name = HTTPField.Name("Cache-Groups") { fields[name] = groups.value }
-    return (HTTPResponse(status: .ok, headerFields: fields), Data(#"{"likes":\#(likes)}"#.utf8))
-  }
-}
-
-private struct PostTransport: Transport {
-  let newsroom: Newsroom
-
-  func send(
-    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
-  ) async throws -> (HTTPResponse, Data) { try await newsroom.answer(request) }
-}
-
 @Suite("The changes of a server", .timeLimit(.minutes(1))) struct LiveUpdatesTests {
-  /// Runs a test in simulated time, with a layer that follows a server.
-  private func run(
-    _ mapping: LiveMapping = .changes,
-    _ body: @escaping @Sendable (Newsroom, ModelLayer) async throws -> Void
-  ) async {
-    await Simulation.run(seeds: 0..<3) { world in
-      let newsroom = Newsroom(world)
-      try await body(newsroom, newsroom.layer(mapping))
-      newsroom.end()
-    }
-  }
-
   @Test func `a change on the server is on screen, and the layer asked once for it`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       #expect(screen.likes == 1)
@@ -142,7 +31,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `a change of an unobserved resource causes no request before the next fetch`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let posts = layer.reactor(Post.self)
       _ = try await posts.fetch("posts/2")
       _ = newsroom.watch("posts/1", layer)
@@ -165,7 +54,7 @@ private struct PostTransport: Transport {
   ])
   func `an address outside of the layer's API, or a target of a later version, changes nothing`(_ target: String) async
   {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       newsroom.greet()
@@ -180,7 +69,7 @@ private struct PostTransport: Transport {
 
   @Test(arguments: ["{", "[]", #"{"changes":{}}"#, "🙂"])
   func `a change that cannot be read may have named anything`(_ data: String) async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       newsroom.greet()
@@ -193,7 +82,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `a change of a group is not lost while the first response that names the group is on its way`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       newsroom.latency.change { $0 = .milliseconds(500) }
       newsroom.groups.change { $0 = "\"likes\"" }
       let screen = newsroom.watch("posts/1", layer)
@@ -211,7 +100,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `an event too long to be read is a gap, and is not met again`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       newsroom.greet()
@@ -227,7 +116,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `a stream that is cut is opened behind its place, and what it missed is shown`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       newsroom.greet("a.4")
@@ -248,7 +137,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `a value that changes faster than it loads is shown all the time, at half of the server's time`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       newsroom.latency.change { $0 = .milliseconds(400) }
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
@@ -269,7 +158,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `the stream closes half a minute after the last observer`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       newsroom.greet()
@@ -283,7 +172,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `a sign-out ends the stream, and its place is not told to the next user`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       _ = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       newsroom.greet("a.4")
@@ -297,7 +186,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `polling rests while changes arrive, and goes on ten seconds after they stop`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       _ = newsroom.watch("posts/1", layer, polling: .seconds(10))
       try await newsroom.settle()
       newsroom.greet()
@@ -322,7 +211,7 @@ private struct PostTransport: Transport {
     let mapping = LiveMapping(covers: [.under("posts")]) { event in
       event.type == "like" ? [.stale(.resource(Resource("posts/\(event.data)")))] : nil
     }
-    await run(mapping) { newsroom, layer in
+    await Newsroom.run(mapping) { newsroom, layer in
       let screen = newsroom.watch("posts/1", layer)
       try await newsroom.settle()
       #expect(layer.live?.status.isLive == true)
@@ -338,9 +227,9 @@ private struct PostTransport: Transport {
   }
 
   @Test func `ten thousand events for a hundred keys, ten of them observed, cause at most thirty requests`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       newsroom.likes.change { $0 = [Int](repeating: 1, count: 100) }
-      let screens = (0..<10).map { newsroom.watch("posts/\($0)", layer) }
+      let screens = (0..<10).map { newsroom.watch(Resource("posts/\($0)"), layer) }
       try await newsroom.settle()
       newsroom.greet()
       try await newsroom.settle(.seconds(5))
@@ -359,7 +248,7 @@ private struct PostTransport: Transport {
   }
 
   @Test func `the status is told, and a reader of it ends with the layer`() async {
-    await run { newsroom, layer in
+    await Newsroom.run { newsroom, layer in
       let told = Shared<[String]>([])
       let reader = spawn(on: newsroom.world.configuration.taskExecutor) { [live = layer.live] in
         guard let live else { return }

@@ -75,4 +75,42 @@ import Testing
     queue.drop(keys[1], at: .milliseconds(20))
     #expect(queue.next(at: .milliseconds(250)) == [keys[1]])
   }
+
+  /// With a sort at each step, this takes minutes.
+  @Test(.timeLimit(.minutes(1)))
+  mutating func `twenty thousand keys are requested in the order of their changes, each step at little cost`() {
+    let keys = (0..<20_000).map { number in
+      RecordKey(
+        method: .get, url: "https://api.example.com/\(number)", scope: .shared, secretQueryItems: [],
+        digests: .ofProcess)
+    }
+    queue.add(keys, at: .zero)
+    // Named again, which changes nothing.
+    queue.add(keys.reversed(), at: .milliseconds(1))
+    var (asked, time): ([RecordKey], Duration) = ([], .milliseconds(1))
+    while asked.count < keys.count {
+      let next = queue.next(at: time)
+      guard !next.isEmpty else { break }
+      asked += next
+      time += .milliseconds(1)
+      for key in next { queue.ended(key, isOutdated: false, hasFailed: false, at: time) }
+    }
+    #expect(asked == keys)
+    #expect(queue.count == 0 && queue.deadline == nil)
+  }
+
+  @Test mutating func `a key that is dropped or asked for earlier leaves no turn behind`() {
+    for key in keys.prefix(2) {
+      queue.add([key], at: .zero)
+      #expect(queue.next(at: .zero) == [key])
+      queue.ended(key, isOutdated: true, hasFailed: true, at: .zero)
+    }
+    #expect(queue.deadline == .seconds(1))
+    queue.add([keys[1]], at: .milliseconds(300))
+    #expect(queue.next(at: .milliseconds(300)) == [keys[1]])
+    queue.drop(keys[1], at: .milliseconds(310))
+    #expect(queue.deadline == .seconds(1))
+    #expect(queue.next(at: .seconds(2)) == [keys[0]])
+    #expect(queue.next(at: .seconds(2)).isEmpty)
+  }
 }

@@ -37,4 +37,16 @@ import Testing
     #expect(activity.openStreams == 0)
     activity.becomeActive()
   }
+
+  @Test func `a departure is told to its own streams alone`() async {
+    var activity: ScriptedAppActivity? = ScriptedAppActivity()
+    var left = activity?.leftActive.makeAsyncIterator()
+    var returned = activity?.becameActive.makeAsyncIterator()
+    #expect(activity?.openStreams == 1)
+    activity?.leave()
+    #expect(await left?.next() != nil)
+    activity = nil
+    #expect(await left?.next() == nil)
+    #expect(await returned?.next() == nil)
+  }
 }
