@@ -25,6 +25,7 @@ let package = Package(
       name: "reactor",
       dependencies: [
         .product(name: "HTTPCachingProxy", package: "Reactor"),
+        .product(name: "ReactorChangeFeed", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFleet", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
@@ -52,9 +53,11 @@ let package = Package(
       dependencies: [
         "reactor", "Wire", "CommandSupport",
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorLive", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
+        .product(name: "ServerSentEvents", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -63,6 +66,7 @@ let package = Package(
       dependencies: [
         "reactor", "Wire",
         .product(name: "HTTPCachingProxy", package: "Reactor"),
+        .product(name: "ReactorChangeFeed", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
