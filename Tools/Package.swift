@@ -46,6 +46,13 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ], path: "Tests/Wire", swiftSettings: settings),
+    // Our client of event streams, for the servers of others (make seen).
+    .executableTarget(
+      name: "EventReader",
+      dependencies: [
+        .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ServerSentEvents", package: "Reactor"),
+      ], path: "Tests/EventReader", swiftSettings: settings),
     // The built command, run as a process.
     .target(name: "CommandSupport", path: "Tests/Support", swiftSettings: settings),
     .testTarget(
