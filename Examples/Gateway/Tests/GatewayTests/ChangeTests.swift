@@ -21,10 +21,13 @@ import Testing
       var cents = 0
       while let state = await states.next(), state.value == nil {}
       for await status in try #require(layer.live).statuses where status.isLive { break }
-      let answer = try await gateway.ask(.patch, "/products/7", admin: true, body: #"{"cents":990}"#)
-      #expect(answer.status == 200)
-      while cents != 990, let state = await states.next() { cents = state.value?.product.cents ?? 0 }
-      #expect(cents == 990)
+      // The fetch that the first connection causes may have the first price.
+      for price in [990, 1990] {
+        let answer = try await gateway.ask(.patch, "/products/7", admin: true, body: #"{"cents":\#(price)}"#)
+        #expect(answer.status == 200)
+        while cents != price, let state = await states.next() { cents = state.value?.product.cents ?? 0 }
+      }
+      #expect(cents == 1990)
     }
   }
 

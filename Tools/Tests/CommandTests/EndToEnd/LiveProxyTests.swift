@@ -90,9 +90,12 @@ import Wire
       }
       await follow(until: "first")
       for await status in try #require(layer.live).statuses where status.isLive { break }
-      #expect(try await Self.ask("PUT /posts/7", proxy, body: "second").status == 204)
-      await follow(until: "second")
-      #expect(titles == ["first", "second"])
+      // The fetch that the first connection causes may have the second title.
+      for title in ["second", "third"] {
+        #expect(try await Self.ask("PUT /posts/7", proxy, body: title).status == 204)
+        await follow(until: title)
+      }
+      #expect(titles == ["first", "second", "third"])
     }
   }
 
