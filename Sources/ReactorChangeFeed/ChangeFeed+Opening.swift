@@ -7,10 +7,12 @@ extension ChangeFeed {
   ///
   /// ```swift
   /// do throws(ChangeFeedError) {
-  ///   let stream = try feed.open(request.head, user: .init("user:7"), for: [.init("tenant:acme")]) {
+  ///   let stream = try feed.open(request.head, user: .init("user:7")) {
   ///     channel.close(promise: nil)
   ///   }
-  /// } catch { return Response(status: error.response.status, headers: error.response.headerFields) }
+  /// } catch {
+  ///   return Response(status: error.response.status, headers: error.response.headerFields)
+  /// }
   /// ```
   ///
   /// - Parameters:
@@ -18,10 +20,10 @@ extension ChangeFeed {
   ///   - user: The audience of the client's user, of which
   ///     ``ChangeFeedConfiguration/clientsPerUser`` streams may be open.
   ///   - audiences: The other audiences of the client, besides ``ChangeAudience/everyone``.
-  ///   - lifetime: The time after which the stream ends, such as the rest of a token's. It ends
-  ///     after ``ChangeFeedConfiguration/lifetime`` in any case, and the client reconnects.
-  ///   - onStall: Closes the client's connection. It is called if the client has not taken a piece
-  ///     for ``ChangeFeedConfiguration/patience``, from any isolation; its place is free by then.
+  ///   - lifetime: The time after which the stream ends, such as the rest of a token's. Every
+  ///     stream ends after ``ChangeFeedConfiguration/lifetime``, and the client reconnects.
+  ///   - onStall: Closes the client's connection. The feed calls the closure if the client has not
+  ///     taken a piece for ``ChangeFeedConfiguration/patience``, from any isolation.
   ///     A server waits in the write meanwhile, so the feed cannot end it by itself.
   /// - Throws: The reason why no stream was opened: answer with ``ChangeFeedError/response``.
   public func open(

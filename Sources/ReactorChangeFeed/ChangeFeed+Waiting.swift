@@ -24,7 +24,7 @@ extension ChangeFeed {
 
   func close(_ seat: UInt64) { state.withLock { $0.seats.remove(seat) }?.resume(returning: nil) }
 
-  /// Wakes the clients for their heartbeats, and ends those that do not read, while there are any.
+  /// Wakes clients for their heartbeats, and removes clients that do not read.
   func startTicker() {
     let clock = configuration.clock
     let interval = max(min(configuration.heartbeat, configuration.patience) / 4, .milliseconds(100))

@@ -8,8 +8,8 @@ public struct ChangeFeedConfiguration: Sendable {
   public var clients = 20_000
   /// The streams of one user that may be open at once. Default: 8.
   public var clientsPerUser = 8
-  /// The time within which a client takes a piece. One that does not read loses its place. Default:
-  /// 30 seconds.
+  /// The time within which a client must take a piece; a slower client loses its place. Default: 30
+  /// seconds.
   public var patience: Duration = .seconds(30)
   /// The longest time without a byte. A client that hears nothing for two and a half of it opens
   /// another stream. Default: 15 seconds.

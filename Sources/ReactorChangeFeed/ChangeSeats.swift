@@ -44,7 +44,7 @@ struct ChangeSeats<Waiter: Sendable>: Sendable {
     return seat.waiter
   }
 
-  /// Removes the clients of an audience, and returns those who wait.
+  /// Removes the clients of an audience, and returns the waiters among them.
   mutating func removeAll(of audience: ChangeAudience) -> [Waiter] { ids(of: audience).compactMap { remove($0) } }
 
   private func ids(of audience: ChangeAudience) -> [UInt64] {

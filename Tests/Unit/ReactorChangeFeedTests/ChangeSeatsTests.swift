@@ -15,7 +15,7 @@ import Testing
     return (seats, ids)
   }
 
-  @Test func `a change for one user wakes the clients of the user, and nobody else`() {
+  @Test func `a change for one user wakes only the clients of this user`() {
     var (seats, _) = waiting()
     let woken = seats.wake(ada)
     #expect(Set(woken) == ["a", "b"])
@@ -45,7 +45,7 @@ import Testing
     #expect(third == ["c"] && again == nil)
   }
 
-  @Test func `a client that has not taken its piece is removed in time, and one that waits is not`() {
+  @Test func `a client that does not take its piece is removed in time, and a waiting client stays`() {
     var seats = ChangeSeats<String>()
     let told = Shared<[String]>([])
     let slow = seats.add([ada], at: .zero) { told.change { $0.append("slow") } }

@@ -71,8 +71,7 @@ struct Proxy: Sendable {
     }
   }
 
-  /// Returns the answer to a request for the stream of changes; `nil` if the request is for anything
-  /// else.
+  /// Returns the answer to a request for the stream of changes; `nil` for another request.
   ///
   /// - Parameter onStall: Closes the connection of a client that does not read.
   func changes(_ request: ForwardedRequest, onStall: @escaping @Sendable () -> Void) -> ProxyResponse? {
