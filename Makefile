@@ -108,7 +108,7 @@ slow-clients: system ## the cost of clients that do not read, or send large bodi
 	python3 Tests/Checks/SlowClients/run "$$(swift build $(call nested,Tools) --show-bin-path)/reactor"
 
 # Not in CI: it downloads a gigabyte of other people's programs, whose next version may differ. Nothing is installed or built.
-seen: ## real servers against the guides that describe them, in nine minutes; SEEN="Django nginx" for some, SEEN=QUERY for searches with a body, CACHES=1 for the caches of Rules.md
+seen: ## real servers against the guides that describe them, in nine minutes; SEEN="Django nginx" for some, SEEN=QUERY for searches with a body, SEEN=Live for change feeds, CACHES=1 for the caches of Rules.md
 	$(PYTHON) Tests/Checks/Seen/run $(if $(CACHES),--caches) $(SEEN)
 
 # Optimized, as in a release, and next to the program that is weighed, which shares its modules.

@@ -25,6 +25,7 @@ let package = Package(
       name: "reactor",
       dependencies: [
         .product(name: "HTTPCachingProxy", package: "Reactor"),
+        .product(name: "ReactorChangeFeed", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFleet", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
@@ -45,6 +46,13 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ], path: "Tests/Wire", swiftSettings: settings),
+    // Our client of event streams, for the servers of others (make seen).
+    .executableTarget(
+      name: "EventReader",
+      dependencies: [
+        .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ServerSentEvents", package: "Reactor"),
+      ], path: "Tests/EventReader", swiftSettings: settings),
     // The built command, run as a process.
     .target(name: "CommandSupport", path: "Tests/Support", swiftSettings: settings),
     .testTarget(
@@ -52,9 +60,11 @@ let package = Package(
       dependencies: [
         "reactor", "Wire", "CommandSupport",
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorLive", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
+        .product(name: "ServerSentEvents", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -63,6 +73,7 @@ let package = Package(
       dependencies: [
         "reactor", "Wire",
         .product(name: "HTTPCachingProxy", package: "Reactor"),
+        .product(name: "ReactorChangeFeed", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

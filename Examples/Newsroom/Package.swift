@@ -75,6 +75,7 @@ let package = Package(
       dependencies: [
         "NewsAPI", "NewsClient", "WebReader", httpTypes,
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "ReactorChangeFeed", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
         .product(name: "ReactorLists", package: "Reactor"),

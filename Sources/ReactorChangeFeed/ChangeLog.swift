@@ -79,6 +79,10 @@ enum ChangeEncoding {
     Array("event: \(type)\n\(id.map { "id: \($0)\n" } ?? "")data: \(data)\n\n".utf8)
   }
 
+  static func retry(_ duration: Duration) -> [UInt8] {
+    Array("retry: \(Int64(min(max(duration, .zero), .seconds(600)) / .milliseconds(1)))\n".utf8)
+  }
+
   static func data(of targets: [ChangeTarget], spread: Duration?) -> String {
     let wait = spread.map { ",\"spread\":\(Int64(min(max($0, .zero), .seconds(600)) / .milliseconds(1)))" } ?? ""
     let members = targets.map { target in

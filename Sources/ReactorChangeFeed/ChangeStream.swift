@@ -10,6 +10,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
 
   /// The client's place and rights.
   struct Client {
+    let seat: UInt64
     var position: UInt64
     let audiences: Set<ChangeAudience>
     let endsAt: Duration
@@ -21,9 +22,10 @@ public struct ChangeStream: AsyncSequence, Sendable {
   /// Counts the client for as long as its stream or its iterator lives.
   fileprivate final class Seat: Sendable {
     let feed: ChangeFeed
+    private let id: UInt64
 
-    init(_ feed: ChangeFeed) { self.feed = feed }
-    deinit { feed.close() }
+    init(_ feed: ChangeFeed, _ id: UInt64) { (self.feed, self.id) = (feed, id) }
+    deinit { feed.close(id) }
   }
 
   private let seat: Seat
@@ -31,7 +33,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
   private let client: Client
 
   init(_ feed: ChangeFeed, greeting: [UInt8], client: Client) {
-    seat = Seat(feed)
+    seat = Seat(feed, client.seat)
     (self.greeting, self.client) = (greeting, client)
   }
 
@@ -63,7 +65,9 @@ public struct ChangeStream: AsyncSequence, Sendable {
         case .end(let bytes):
           isOver = true
           return bytes
-        case .wait: await feed.wait(behind: client.position)
+        case .wait:
+          guard let position = await feed.wait(for: client) else { return nil }
+          client.position = position
         }
       }
       return nil

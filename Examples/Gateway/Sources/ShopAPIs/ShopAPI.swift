@@ -12,7 +12,7 @@ public enum ShopAPI: String, CaseIterable, Sendable {
     case .catalogue:
       guard let id = request.id, (1...10_000).contains(id) else { return .missing }
       return ShopAnswer(
-        #"{"id":\#(id),"name":"Product \#(id)","cents":\#(500 + id * 37 % 9_000),"about":"\#(Self.about)"}"#,
+        #"{"id":\#(id),"name":"Product \#(id)","cents":\#(request.cents ?? 500 + id * 37 % 9_000),"about":"\#(Self.about)"}"#,
         freshFor: 60, whoAsks: request)
     case .stock:
       guard let id = request.id, (1...10_000).contains(id) else { return .missing }
@@ -35,6 +35,8 @@ public struct ShopRequest: Sendable {
   var id: Int?
   var user: String?
   var tag: String?
+  /// The price that the product was given; `nil` for its first one.
+  var cents: Int?
 
   /// - Parameters:
   ///   - id: the id in the path.
@@ -77,6 +79,7 @@ public final class ShopDials: Sendable {
     var delay: Duration = .zero
     var isFailing = false
     var requests = 0
+    var prices: [Int: Int] = [:]
   }
 
   private let state = Mutex(State())
@@ -93,6 +96,11 @@ public final class ShopDials: Sendable {
       if let isFailing { state.isFailing = isFailing }
     }
   }
+
+  /// The changed price of a product, in cents; `nil` for its first one.
+  func price(of id: Int) -> Int? { state.withLock { $0.prices[id] } }
+
+  func setPrice(_ cents: Int, of id: Int) { state.withLock { $0.prices[id] = cents } }
 
   /// Counts a request, and waits for the delay. Returns whether the API is working.
   func answers() async throws -> Bool {

@@ -7,7 +7,8 @@ public import ServiceLifecycle
 
 /// One of the three APIs of a shop, reachable only from this machine.
 ///
-/// - ``ShopAPI/catalogue``: `GET /products/{id}`, for everybody; fresh for a minute.
+/// - ``ShopAPI/catalogue``: `GET /products/{id}`, for everybody; fresh for a minute. `PATCH` with
+///   `{"cents": 990}` changes the price.
 /// - ``ShopAPI/stock``: `GET /stock/{id}`, for everybody; fresh for two seconds.
 /// - ``ShopAPI/account``: `GET /account`, of the user whose bearer token it is; fresh for ten
 ///   seconds. Every token that begins with `user-` is valid.
@@ -62,13 +63,29 @@ public struct ShopServer: Service {
       }
     router.get(path) { request, context in
       guard try await dials.answers() else { throw HTTPError(.serviceUnavailable) }
-      let asking = ShopRequest(
-        id: context.parameters.get("id").flatMap { Int($0) }, authorization: request.headers[.authorization],
-        tag: request.headers[.ifNoneMatch])
-      let answer = api.answer(asking, at: Date())
-      let buffer = answer.body.map { ByteBuffer(string: $0) } ?? ByteBuffer()
-      return Response(status: answer.status, headers: answer.fields, body: ResponseBody(byteBuffer: buffer))
+      return answer(request, context)
+    }
+    guard api == .catalogue else { return router }
+    router.patch(path) { request, context in
+      struct Price: Decodable { var cents: Int }
+      guard try await dials.answers() else { throw HTTPError(.serviceUnavailable) }
+      let (id, price) = (
+        try context.parameters.require("id", as: Int.self), try await request.decode(as: Price.self, context: context)
+      )
+      guard (1...10_000).contains(id) else { throw HTTPError(.notFound) }
+      dials.setPrice(price.cents, of: id)
+      return answer(request, context)
     }
     return router
+  }
+
+  private func answer(_ request: Request, _ context: BasicRequestContext) -> Response {
+    let id = context.parameters.get("id").flatMap { Int($0) }
+    var asking = ShopRequest(
+      id: id, authorization: request.headers[.authorization], tag: request.headers[.ifNoneMatch])
+    asking.cents = id.flatMap { dials.price(of: $0) }
+    let answer = api.answer(asking, at: Date())
+    let buffer = answer.body.map { ByteBuffer(string: $0) } ?? ByteBuffer()
+    return Response(status: answer.status, headers: answer.fields, body: ResponseBody(byteBuffer: buffer))
   }
 }

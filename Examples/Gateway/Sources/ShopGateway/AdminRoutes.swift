@@ -5,8 +5,9 @@ import ReactorInspector
 import ServiceLifecycle
 
 /// The paths for operators, on a port that only this machine can reach: metrics, and the inspector
-/// if a password is set.
+/// if a password is set; and the prices.
 struct AdminRoutes: Sendable {
+  let prices: PriceRoutes
   let metrics: PrometheusText
   let inspector: Inspector?
   /// Sets the gauges that are read, and not reported.
@@ -20,6 +21,7 @@ struct AdminRoutes: Sendable {
         status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
         body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text)))
     }
+    prices.add(to: router)
     guard let inspector else { return router }
     for path: RouterPath in ["inspector", "inspector/**"] {
       for method in [HTTPRequest.Method.get, .post] {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import ReactorChangeFeed
 import ReactorCore
 import Synchronization
 
@@ -22,8 +23,7 @@ final class ActiveRequests: RouterMiddleware {
   var count: Int { number.withLock(\.self) }
 
   func handle(
-    _ request: Request, context: BasicRequestContext,
-    next: @concurrent (Request, BasicRequestContext) async throws -> Response
+    _ request: Request, context: ClientContext, next: @concurrent (Request, ClientContext) async throws -> Response
   ) async throws -> Response {
     number.withLock { $0 += 1 }
     defer { number.withLock { $0 -= 1 } }
@@ -31,16 +31,29 @@ final class ActiveRequests: RouterMiddleware {
   }
 }
 
-/// The paths for clients: pages of products, and the health of the gateway.
+/// A request of a client, and its connection.
+struct ClientContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  let channel: any Channel
+
+  init(source: ApplicationRequestContextSource) {
+    coreContext = CoreRequestContextStorage(source: source)
+    channel = source.channel
+  }
+}
+
+/// The paths for clients: pages of products, their changes, and the health of the gateway.
 struct ClientRoutes: Sendable {
   let shop: Shop
+  let feed: ChangeFeed
   let readiness: Readiness
   let active: ActiveRequests
 
-  var router: Router<BasicRequestContext> {
-    let router = Router()
+  var router: Router<ClientContext> {
+    let router = Router(context: ClientContext.self)
     router.add(middleware: active)
     router.get("products/:id", use: product)
+    router.get("events", use: events)
     router.get("health/live") { _, _ in HTTPResponse.Status.ok }
     router.get("health/ready") { _, _ in
       readiness.isReady ? HTTPResponse.Status.ok : .serviceUnavailable
@@ -48,7 +61,20 @@ struct ClientRoutes: Sendable {
     return router
   }
 
-  @Sendable private func product(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
+  @Sendable private func events(_ request: Request, _ context: ClientContext) throws -> Response {
+    // The gateway checks no token, so it opens nothing: it counts the streams of one client.
+    let user = try token(request).map { ChangeAudience("token:\($0)") }
+    do throws(ChangeFeedError) {
+      let stream = try feed.open(request.head, user: user) { [channel = context.channel] in channel.close(promise: nil)
+      }
+      let bytes = stream.map { ByteBuffer(bytes: $0) }
+      return Response(status: .ok, headers: ChangeFeed.fields, body: ResponseBody(asyncSequence: bytes))
+    } catch {
+      return Response(status: error.response.status, headers: error.response.headerFields)
+    }
+  }
+
+  @Sendable private func product(_ request: Request, _ context: ClientContext) async throws -> Response {
     guard let id = context.parameters.get("id").flatMap({ Int($0) }) else { throw HTTPError(.notFound) }
     let (page, cacheStatus) = await shop.page(of: id, for: try token(request))
     var fields: HTTPFields = [.cacheControl: "private, no-cache"]

@@ -5,6 +5,7 @@ import HummingbirdCore
 public import Logging
 import NIOCore
 import ReactorAsyncHTTPClient
+import ReactorChangeFeed
 import ReactorCore
 import ReactorFleet
 import ReactorInspector
@@ -62,11 +63,13 @@ public struct Gateway: Service {
     let (readiness, active) = (Readiness(), ActiveRequests())
     let activeGauge = metrics.makeMeter(label: "gateway.requests.active", dimensions: [])
     let usersGauge = metrics.makeMeter(label: "gateway.users", dimensions: [])
-    let admin = AdminRoutes(metrics: metrics, inspector: inspector(of: shop)) {
+    let feed = changeFeed()
+    let prices = PriceRoutes(shop: shop, feed: feed)
+    let admin = AdminRoutes(prices: prices, metrics: metrics, inspector: inspector(of: shop)) {
       activeGauge.set(Int64(active.count))
       usersGauge.set(Int64(shop.users.count))
     }
-    let clients = ClientRoutes(shop: shop, readiness: readiness, active: active)
+    let clients = ClientRoutes(shop: shop, feed: feed, readiness: readiness, active: active)
 
     var services: [any Service] = [
       server(.admin, admin.router, "127.0.0.1", settings.adminPort),
@@ -79,6 +82,7 @@ public struct Gateway: Service {
     for (name, layer) in [("catalogue", shop.catalogue), ("stock", shop.stock)] {
       if let observability = instruments[name] { services.append(Running { await observability.run(layer) }) }
     }
+    services.append(Farewell(feed: feed))
     services.append(Drain(readiness: readiness, delay: settings.shutdownDelay, sleep: sleep))
     let group = ServiceGroup(services: services, logger: logger)
     try await withGracefulShutdownHandler {
@@ -94,9 +98,16 @@ public struct Gateway: Service {
     }
   }
 
-  private func server(
-    _ listener: Listener, _ router: Router<BasicRequestContext>, _ host: String, _ port: Int
-  ) -> some Service {
+  /// Clients that are told of a change need the other half of the connections to ask.
+  private func changeFeed() -> ChangeFeed {
+    var configuration = ChangeFeedConfiguration()
+    configuration.clients = max(1, settings.maximumConnections / 2)
+    return ChangeFeed(configuration)
+  }
+
+  private func server<Context: RequestContext>(
+    _ listener: Listener, _ router: Router<Context>, _ host: String, _ port: Int
+  ) -> some Service where Context.Source == ApplicationRequestContextSource {
     Application(
       router: router,
       // A client that says nothing for a minute loses its connection.
@@ -120,6 +131,16 @@ private struct Running: Service {
 
   func run() async throws {
     try await cancelWhenGracefulShutdown { try await body() }
+  }
+}
+
+/// Ends the streams of changes, whose connections the server would wait for otherwise.
+private struct Farewell: Service {
+  let feed: ChangeFeed
+
+  func run() async throws {
+    try? await gracefulShutdown()
+    feed.shutdown()
   }
 }
 

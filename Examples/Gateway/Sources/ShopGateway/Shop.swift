@@ -74,6 +74,12 @@ public final class Shop: Sendable {
     }
   }
 
+  /// Changes the price of a product in the catalogue. What is cached of the product becomes stale.
+  func setPrice(_ cents: Int, of id: Int) async throws -> Product {
+    let change = try Resource("products/\(id)", method: .patch, json: ["cents": cents])
+    return try await products.send(change)
+  }
+
   /// A client waits for each answer, so a slow response gets its stale fallback after 200 ms, and
   /// without one the request fails after a second.
   private static var configuration: ReactorConfiguration {

@@ -71,13 +71,15 @@ struct RunningGateway: Sendable {
   ///
   /// - Parameter authorization: the field of this name.
   func ask(
-    _ method: HTTPRequest.Method = .get, _ path: String, authorization: String? = nil, admin isAdmin: Bool = false
+    _ method: HTTPRequest.Method = .get, _ path: String, authorization: String? = nil, admin isAdmin: Bool = false,
+    body: String? = nil
   ) async throws -> Answer {
     let url = isAdmin ? admin : clients
     var request = HTTPRequest(
       method: method, scheme: "http", authority: "127.0.0.1:\(url.port ?? 0)", path: path)
     request.headerFields[.authorization] = authorization
-    let (response, data) = try await AsyncHTTPClientTransport().send(request, body: nil) { _ in }
+    if body != nil { request.headerFields[.contentType] = "application/json" }
+    let (response, data) = try await AsyncHTTPClientTransport().send(request, body: body.map { Data($0.utf8) }) { _ in }
     return Answer(
       status: response.status.code, fields: response.headerFields, text: String(decoding: data, as: UTF8.self))
   }

@@ -11,15 +11,17 @@ struct EventRoutes: Sendable {
 
   func add(to group: RouterGroup<NewsContext>) {
     group.get("events") { request, context in
-      let audiences = context.user.map { [ChangeAudience.user($0)] } ?? []
       let lifetime = context.expires.map { Duration.seconds($0.timeIntervalSince(now())) }
       do throws(ChangeFeedError) {
-        let stream = try feed.open(request.head, for: Set(audiences), lifetime: lifetime)
+        let user = context.user.map { ChangeAudience.user($0) }
+        let stream = try feed.open(request.head, user: user, lifetime: lifetime) { [channel = context.channel] in
+          channel.close(promise: nil)
+        }
         return Response(
           status: .ok, headers: ChangeFeed.fields,
           body: ResponseBody(asyncSequence: stream.map { ByteBuffer(bytes: $0) }))
       } catch {
-        throw HTTPError(.serviceUnavailable)
+        return Response(status: error.response.status, headers: error.response.headerFields)
       }
     }
   }

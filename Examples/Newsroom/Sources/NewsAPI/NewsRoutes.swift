@@ -10,7 +10,7 @@ struct NewsRoutes: Sendable {
   let now: @Sendable () -> Date
   let dials: Dials
   let log = RequestLog()
-  let feed = ChangeFeed()
+  let feed: ChangeFeed
 
   var router: Router<NewsContext> {
     let router = Router(context: NewsContext.self)
@@ -21,7 +21,7 @@ struct NewsRoutes: Sendable {
     let news = router.group()
       .add(middleware: RequestLogging(log: log))
       .add(middleware: Outage(dials: dials))
-    SessionRoutes(sessions: sessions).add(
+    SessionRoutes(sessions: sessions, feed: feed).add(
       to: news.group("session").add(middleware: Latency(dials: dials)))
     let known = news.group().add(middleware: BearerAuthentication(sessions: sessions))
     EventRoutes(feed: feed, now: now).add(to: known)

@@ -2,7 +2,7 @@ public import Foundation
 import Hummingbird
 public import Logging
 import NIOCore
-import ReactorChangeFeed
+public import ReactorChangeFeed
 public import ServiceLifecycle
 
 /// The news API, reachable only from this machine.
@@ -32,13 +32,15 @@ public struct NewsServer: Service {
   ///   - port: 0: a free one.
   ///   - directory: where comments, reading lists, sessions and the answers to requests with a key
   ///     outlive the program; `nil`: nowhere.
+  ///   - changes: the limits of the streams of changes.
   ///   - tokenLifetime: how long an access token is good for.
   ///   - sleep: waits for the latency, before an answer and within its body. By default the task
   ///     sleeps; tests inject their own wait.
   ///   - onRunning: is called once, when the server listens.
   /// - Throws: the error of an unreadable file in the directory.
   public init(
-    port: Int = 0, directory: URL? = nil, tokenLifetime: Duration = .seconds(60), logger: Logger,
+    port: Int = 0, directory: URL? = nil, tokenLifetime: Duration = .seconds(60),
+    changes: ChangeFeedConfiguration = ChangeFeedConfiguration(), logger: Logger,
     now: @escaping @Sendable () -> Date = { Date() },
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     onRunning: @escaping @Sendable (URL) -> Void
@@ -46,7 +48,7 @@ public struct NewsServer: Service {
     let archive = try NewsArchive(directory: directory)
     routes = NewsRoutes(
       newspaper: try Newspaper(archive: archive, now: now()), archive: archive, tokenLifetime: tokenLifetime,
-      now: now, dials: Dials(sleep: sleep))
+      now: now, dials: Dials(sleep: sleep), feed: ChangeFeed(changes))
     self.port = port
     self.logger = logger
     self.onRunning = onRunning

@@ -1,8 +1,10 @@
 import HTTPTypes
 import Hummingbird
+import ReactorChangeFeed
 
 struct SessionRoutes: Sendable {
   let sessions: Sessions
+  let feed: ChangeFeed
 
   private struct SignIn: Decodable {
     var name: String
@@ -27,7 +29,11 @@ struct SessionRoutes: Sendable {
       return session
     }
     group.delete { request, _ in
-      try sessions.signOut(request.headers.bearer ?? "")
+      let token = request.headers.bearer ?? ""
+      let user = sessions.access(of: token)?.user
+      try sessions.signOut(token)
+      // The user's other sessions reconnect.
+      if let user { feed.disconnect(.user(user)) }
       return HTTPResponse.Status.noContent
     }
   }

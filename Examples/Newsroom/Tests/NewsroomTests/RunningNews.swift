@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NewsAPI
 import NewsClient
+import ReactorChangeFeed
 import ReactorCore
 import ServiceLifecycle
 import Synchronization
@@ -17,16 +18,19 @@ struct RunningNews {
   ///
   /// - Parameters:
   ///   - state: the directory of the API's state; `nil` for only memory.
+  ///   - changes: the limits of the streams of changes.
   ///   - sleep: the latency of the API.
   static func use(
-    state: URL? = nil, sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
+    state: URL? = nil, changes: ChangeFeedConfiguration = ChangeFeedConfiguration(),
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
     _ body: (RunningNews) async throws -> Void
   ) async throws {
     try await withDirectory { directory in
       let clock = WallClock()
       let (addresses, address) = AsyncStream.makeStream(of: URL.self)
       let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-      let server = try NewsServer(directory: state, logger: logger, now: { clock.now }, sleep: sleep) {
+      let server = try NewsServer(directory: state, changes: changes, logger: logger, now: { clock.now }, sleep: sleep)
+      {
         address.yield($0)
       }
       let services = ServiceGroup(services: [server], logger: logger)

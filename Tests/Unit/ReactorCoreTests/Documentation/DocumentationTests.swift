@@ -67,6 +67,10 @@ import Testing
       "../../ReactorLiveTests/Documentation/LiveExamples.swift"
     ),
     (
+      "Sources/ReactorChangeFeed/ReactorChangeFeed.docc/AChangeFeedOnYourServer.md",
+      "../../ReactorLiveTests/Documentation/LiveExamples.swift"
+    ),
+    (
       "Sources/ReactorOperators/ReactorOperators.docc/ReactorOperators.md",
       "../../ReactorOperatorsTests/Documentation/FabricExamples.swift, "
         + "../../ReactorOperatorsTests/Documentation/OperatorExamples.swift"

@@ -21,12 +21,40 @@ let orders = LiveMapping(covers: [.under("orders")], heartbeat: .seconds(30)) { 
   return [.stale(.resource(Resource("orders/\(event.data)"))), .stale(.group("open-orders"))]
 }
 
+struct PriceFeed: Sendable {
+  let feed = ChangeFeed()
+
+  /// The answer to `GET /events`: a head, and a body whose pieces are written as they come.
+  func events(
+    _ request: HTTPRequest, user: String, tenant: String, expires: Date, close: @escaping @Sendable () -> Void
+  ) -> (HTTPResponse, ChangeStream?) {
+    do throws(ChangeFeedError) {
+      let stream = try feed.open(
+        request, user: ChangeAudience("user:\(user)"), for: [ChangeAudience("tenant:\(tenant)")],
+        lifetime: .seconds(expires.timeIntervalSinceNow), onStall: close)
+      return (HTTPResponse(status: .ok, headerFields: ChangeFeed.fields), stream)
+    } catch {
+      return (error.response, nil)
+    }
+  }
+
+  func setPrice(of product: Int, tenant: String, _ commit: () async throws -> Void) async throws {
+    try await commit()
+    feed.publish([.url("/products/\(product)"), .group("prices")], to: ChangeAudience("tenant:\(tenant)"))
+  }
+
+  func signOut(_ user: String, _ end: () async throws -> Void) async throws {
+    try await end()
+    feed.disconnect(ChangeAudience("user:\(user)"))
+  }
+}
+
 struct Posts: Sendable {
   let feed = ChangeFeed()
 
   /// The response to `GET /events`. Write each piece at once.
   func events(_ request: HTTPRequest, of user: Int) throws -> (HTTPFields, ChangeStream) {
-    (ChangeFeed.fields, try feed.open(request, for: [ChangeAudience("user:\(user)")]))
+    (ChangeFeed.fields, try feed.open(request, user: ChangeAudience("user:\(user)")))
   }
 
   func save(_ post: Int, _ commit: () async throws -> Void) async throws {

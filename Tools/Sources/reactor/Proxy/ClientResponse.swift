@@ -39,7 +39,7 @@ struct ClientResponse: Sendable {
     let status = answer.response.status
     if status == .noContent || status.kind == .informational {
       head.headers.remove(name: "content-length")
-    } else if answer.stream != nil, request.method != .HEAD {
+    } else if answer.stream != nil || answer.changes != nil, request.method != .HEAD {
       // The server's length, or none: the body is not here.
       if head.headers["content-length"].count != 1 { head.headers.frame(bodyLength: -1, isChunked: true) }
       if request.version == .http1_0 {

@@ -22,6 +22,8 @@ struct Proxy: Sendable {
   var trace: (@Sendable (String) -> Void)?
   /// The outages of the server; with `nil`, each request contacts the server.
   var outages: UpstreamOutages? = UpstreamOutages()
+  /// The stream of changes; `nil` for none.
+  var live: LiveChanges?
   /// The name of the proxy in `Via`, which no other proxy has.
   var viaName = ViaName.random()
   /// The memory of the bodies of requests.
@@ -67,6 +69,15 @@ struct Proxy: Sendable {
         : await send(exchange, request, interim: interim)
       return end(answer, request, since: start)
     }
+  }
+
+  /// Returns the answer to a request for the stream of changes; `nil` for another request.
+  ///
+  /// - Parameter onStall: Closes the connection of a client that does not read.
+  func changes(_ request: ForwardedRequest, onStall: @escaping @Sendable () -> Void) -> ProxyResponse? {
+    guard var answer = live?.answer(to: request.head, onStall: onStall) else { return nil }
+    answer.response.headerFields.addDate(now())
+    return end(answer, request, since: .now)
   }
 
   /// Returns the stale response to serve during an outage, and probes the server in the background
@@ -171,6 +182,7 @@ struct Proxy: Sendable {
       let body = response.stream == nil ? response.body.data : nil
       let received = await cache.receive(response.head, body: body, for: exchange, at: now())
       if let retry = received.retry { return await sendAdmitted(retry, request, interim: interim) }
+      live?.publish(cache.changes(by: response.head, to: exchange))
       if let line = outages?.answered(exchange, response.head.status, isReplaced: received.source == .stale) {
         say(line)
       }

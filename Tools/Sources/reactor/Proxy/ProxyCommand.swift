@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HTTPCachingProxy
 import NIOCore
+import ReactorChangeFeed
 import ReactorFleet
 import ReactorSQLite
 
@@ -28,6 +29,14 @@ struct ProxyCommand: AsyncParsableCommand {
       all. A change through one makes the response stale on all. A line on standard error reports when messages of the others \
       arrive, and when not; meanwhile each proxy contacts the upstream by itself. Responses to requests with credentials stay with their proxy, unless --rules \
       shared permits otherwise.
+
+      With --live, a GET of that path is a stream of server-sent events, which tells what requests through the proxy have \
+      changed: for each unsafe request that succeeded, its URL, those of Location and Content-Location, and the groups of \
+      Cache-Group-Invalidation (RFC 9875). ReactorLive reads it, and so does any client of server-sent events. It tells \
+      neither contents nor users, and names no secret query item, but everyone whom the proxy serves may follow it. Changes \
+      that bypass the proxy are not told. The path is the proxy's, even if the server has a resource of that name. Something \
+      is sent every 15 seconds. A stream ends after about 15 minutes, and the client reconnects. At most half of \
+      --max-connections may be streams; a further one is a 503 with Retry-After.
 
       It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens on, and for the names \
       of --allow-host; another Host is a 421. A path with a segment . or .., or a fragment, is a 400. Fields that only a proxy may \
@@ -108,6 +117,13 @@ struct ProxyCommand: AsyncParsableCommand {
   @OptionGroup var fleetTLS: FleetTLSOptions
 
   @Option(
+    help: ArgumentHelp(
+      "Answer GET requests of this path with a stream of the changes that are made through the proxy.",
+      valueName: "path"),
+    transform: LiveArgument.parse)
+  var live: String?
+
+  @Option(
     name: .customLong("allow-host"), parsing: .singleValue,
     help: ArgumentHelp(
       "Also serve requests for this host, with any port; may be repeated.", valueName: "host"),
@@ -171,6 +187,9 @@ struct ProxyCommand: AsyncParsableCommand {
     guard fleet == nil || !keepCookies else {
       throw ValidationError("--fleet never shares cookies; leave --keep-cookies out.")
     }
+    guard fleet == nil || live == nil else {
+      throw ValidationError("--live tells only the changes through one proxy; leave it out, or --fleet.")
+    }
     if let fleet, let namespace { _ = try fleetTLS.store(fleet, namespace) }
   }
 
@@ -186,11 +205,12 @@ struct ProxyCommand: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     let server: ProxyServer
     let fleet: Fleet?
+    let proxy: Proxy
     do {
       fleet = try sharedFleet()
-      server = try await ProxyServer.start(
-        try proxy(fleet), on: listen, hosts: allowedHosts,
-        maxConnections: OpenFiles.makeRoom(forClients: maxConnections))
+      let clients = OpenFiles.makeRoom(forClients: maxConnections)
+      proxy = try self.proxy(fleet, clients: clients)
+      server = try await ProxyServer.start(proxy, on: listen, hosts: allowedHosts, maxConnections: clients)
     } catch {
       let isStore = error is SQLitePersistenceError
       // SwiftNIO's own text names a system call, and its arguments.
@@ -210,6 +230,8 @@ struct ProxyCommand: AsyncParsableCommand {
     end.finish()
     // A separate task, since this one is cancelled.
     await Task {
+      // An open stream would keep its connection until the end of the grace.
+      proxy.live?.feed.shutdown()
       await server.stop()
       sharing.cancel()
       await sharing.value
@@ -226,7 +248,7 @@ struct ProxyCommand: AsyncParsableCommand {
     return Fleet(try fleetTLS.store(fleet, namespace), configuration: configuration)
   }
 
-  private func proxy(_ fleet: Fleet?) throws -> Proxy {
+  private func proxy(_ fleet: Fleet?, clients: Int) throws -> Proxy {
     let persistence =
       try store.map { try Store($0).persistence } ?? MemoryPersistence(limit: (memoryLimit ?? 256) << 20)
     let rules: CacheRules = rules == .shared ? .shared(targets: targets?.names ?? []) : .private
@@ -240,6 +262,8 @@ struct ProxyCommand: AsyncParsableCommand {
       cache: cache,
       upstream: try Upstream(upstream, bodyLimit: largestBody << 20), isStaleOnDisconnect: staleOnDisconnect)
     proxy.statusName = cacheStatus?.name
+    // Clients that are told of a change need the other connections to ask.
+    proxy.live = live.map { LiveChanges(path: $0, basePath: upstream.basePath, clients: max(1, clients / 2)) }
     proxy.staysOnEventLoop = store == nil
     // As many bodies as the store in memory has may be on their way, and always some of the
     // largest.

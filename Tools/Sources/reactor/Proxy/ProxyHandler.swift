@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import ReactorChangeFeed
 
 /// The connection of one client. It collects a request, and sends the answer of the proxy. The
 /// pipeline holds back the next request until then.
@@ -236,6 +237,9 @@ private struct ClientRequest: Sendable {
   let channel: any Channel
 
   func run() async {
+    if let answer = proxy.changes(request, onStall: { [channel] in channel.close(promise: nil) }) {
+      return await send(ClientResponse(answer, to: head), answer.changes)
+    }
     let answer = await proxy.answer(request) { interim in
       // HTTP/1.0 has no interim responses, and the body has already been requested.
       guard head.version == .http1_1, interim.status != .continue else { return }
@@ -249,6 +253,19 @@ private struct ClientRequest: Sendable {
       return channel.writeAndFlush(ClientOutput.whole(response), promise: nil)
     }
     await send(response, stream)
+  }
+
+  /// Sends the head, and changes as they come. Each piece waits until the client has taken the one
+  /// before.
+  private func send(_ response: ClientResponse, _ changes: ChangeStream?) async {
+    guard let changes else { return channel.writeAndFlush(ClientOutput.whole(response), promise: nil) }
+    do {
+      try await channel.writeAndFlush(ClientOutput.head(response))
+      for await piece in changes { try await channel.writeAndFlush(ClientOutput.part(ByteBuffer(bytes: piece))) }
+      try await channel.writeAndFlush(ClientOutput.end(response))
+    } catch {
+      channel.close(promise: nil)
+    }
   }
 
   /// Sends the head, and the body as it arrives. A body that ends too early closes the connection,

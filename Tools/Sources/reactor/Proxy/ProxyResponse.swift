@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCachingProxy
 import HTTPTypes
+import ReactorChangeFeed
 
 /// The answer of the proxy to a client.
 struct ProxyResponse: Sendable {
@@ -10,6 +11,8 @@ struct ProxyResponse: Sendable {
   var whole: SharedBody?
   /// The body as it arrives, if it is not held; ``body`` is then empty.
   var stream: BodyStream?
+  /// The body of the answer to a client that follows changes.
+  var changes: ChangeStream?
   /// The bytes that are counted for the body of a response from the server; `nil` for another.
   var held: HeldBytes?
   /// The version in which the response was received, for `Via`.

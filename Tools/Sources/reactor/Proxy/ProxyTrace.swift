@@ -11,7 +11,9 @@ enum ProxyTrace {
     let age = answer.response.headerFields[.age].map { ", age \($0)" } ?? ""
     let milliseconds = duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
     let failure = answer.failure.map { ", failed: \($0)" } ?? ""
-    let size = answer.stream.map { "not stored, \($0.reason.rawValue)" } ?? "\(answer.body.count) bytes"
+    let size =
+      answer.changes != nil
+      ? "changes" : answer.stream.map { "not stored, \($0.reason.rawValue)" } ?? "\(answer.body.count) bytes"
     return "\(request.method.rawValue) \(path) \(answer.response.status.code) \(answer.source)\(age), \(size), "
       + "\(milliseconds) ms\(failure)"
   }

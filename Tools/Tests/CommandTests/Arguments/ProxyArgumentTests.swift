@@ -54,4 +54,20 @@ import Testing
     #expect(error.map { ProxyCommand.message(for: $0) }?.contains(name) == true)
     #expect(error.map { ProxyCommand.exitCode(for: $0).rawValue } == 64)
   }
+
+  @Test func `the arguments of reactor proxy name the path of changes, if there is one`() throws {
+    #expect(try ProxyCommand.parse(Self.needed).live == nil)
+    #expect(try ProxyCommand.parse(Self.needed + ["--live", "/v1/_events"]).live == "/v1/_events")
+  }
+
+  @Test(arguments: ["", "/", "events", "//host", "/a//b", "/a/", "/../a", "/a?b", "/a#b", "/%61", "/é", "/a b"])
+  func `a path of changes that has another spelling is refused`(_ path: String) {
+    #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + ["--live", path]) }
+  }
+
+  @Test func `a fleet tells no changes`() {
+    let fleet = ["--fleet", "redis://127.0.0.1:6379", "--namespace", "shop"]
+    #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + fleet + ["--live", "/events"]) }
+    #expect(throws: Never.self) { try ProxyCommand.parse(Self.needed + fleet) }
+  }
 }

@@ -20,15 +20,18 @@ final class RunningCommand {
 
   /// Runs the command while `body` reads; it is killed after a minute, which ends the lines.
   ///
-  /// - Parameter signal: what ``end()`` sends.
+  /// - Parameters:
+  ///   - executable: another program, to be run beside it.
+  ///   - signal: what ``end()`` sends.
   static func run(
-    _ arguments: [String], signal: Int32 = SIGINT, body: (RunningCommand) async throws -> Void
+    _ arguments: [String], executable: URL = Command.executable, signal: Int32 = SIGINT,
+    body: (RunningCommand) async throws -> Void
   ) async throws {
     try await TemporaryDirectory.use { directory in
       let pipe = Pipe()
       let process = Task {
         try await ChildProcess.run(
-          Command.executable, arguments, directory: directory, pipe: pipe, deadline: .seconds(60), cancelSignal: signal)
+          executable, arguments, directory: directory, pipe: pipe, deadline: .seconds(60), cancelSignal: signal)
       }
       let command = RunningCommand(output: pipe.fileHandleForReading, process: process)
       let result = await Result { try await body(command) }
