@@ -207,11 +207,12 @@ final class KeyState: MemoryEntry {
     }
   }
 
-  /// Marks the idle observers as due, and returns their actors.
+  /// Marks the observers as due, and returns their actors. Those that were due are among them: the
+  /// thread that made them due may not have passed them on yet, and this change's caller continues.
   func dueActors() -> [(any Actor)?] {
     var due: [(any Actor)?] = []
     var latest: ObjectIdentifier??
-    for subscriber in subscribers.all where subscriber.isObserver && !subscriber.isDue {
+    for subscriber in subscribers.all where subscriber.isObserver {
       subscriber.isDue = true
       guard subscriber.actor != latest, case .observer(let observer) = subscriber.reader else { continue }
       latest = subscriber.actor

@@ -59,7 +59,9 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     do {
       return try await answer(to: request, for: resource, key, context)
     } catch {
-      let error = FailedRequest(request).attached(to: Refreshing.redacted(error))
+      let failed = FailedRequest(request)
+      let error =
+        context.outage?.wasRefused == true ? failed.inOutage(error) : failed.attached(to: Refreshing.redacted(error))
       return try snapshot(ofChange: request, resource, context, after: error)
     }
   }
@@ -79,7 +81,9 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     case .notModified(var updated):
       updated.join(resource.groups)
       do {
-        return try unchanged(updated, stored: stored, stale: context.stale, key)
+        var snapshot = try unchanged(updated, stored: stored, stale: context.stale, key)
+        snapshot.isShared = exchange.isShared
+        return snapshot
       } catch is ParserError {
         // An earlier release of the app could read the record, but this one cannot. Its validators
         // are not sent.
@@ -92,9 +96,11 @@ final class HTTPFlow<Model: Sendable>: Sendable {
       // `no-store` in the request forbids storing its response too (RFC 9111 §5.2.1.5).
       if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
       record.head.join(resource.groups)
-      return Snapshot(
+      var snapshot = Snapshot(
         model: try parse(exchange.body, of: record.head, key, isAnswerToChange: !resource.readsOnly),
         fetchedAt: record.head.receivedAt, record: record)
+      snapshot.isShared = exchange.isShared
+      return snapshot
     case .mismatched:
       // The server has confirmed another representation, so it is asked without validators.
       var bare = context
@@ -133,8 +139,9 @@ extension HTTPFlow {
     let started = ContinuousClock.now
     let parsed: Parsed<Model>
     do { parsed = try parser.parse(body, contentType: head.fields[.contentType]) } catch {
-      if isAnswerToChange, head.fields.isHTML { throw ReactorError.network(ReactorError.Diverted()) }
-      throw error
+      guard head.fields.isHTML else { throw error }
+      if isAnswerToChange { throw ReactorError.network(ReactorError.Diverted()) }
+      throw error.ofWebPage
     }
     emit(key, .parsed(bytes: body.count, duration: started.duration(to: .now)))
     if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned, count: parsed.prunedCount)) }
