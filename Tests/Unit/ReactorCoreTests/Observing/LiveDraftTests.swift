@@ -57,7 +57,7 @@ struct LiveDraftTests {
     #expect(notes.cached("note")?.text == "known")
     #expect(live.value?.text == "known" && live.state.drafts.isEmpty)
     transport.goesOn.settle(())
-    await live.wait { $0.state.isInvalidated }
+    await live.wait { $0.isInvalidated }
     #expect(live.value?.text == "known" && live.state.drafts.isEmpty)
   }
 

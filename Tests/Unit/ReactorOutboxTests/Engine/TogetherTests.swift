@@ -81,7 +81,7 @@ struct TogetherTests {
     #expect(await one.outbox.withdraw(kept.id))
     if isReadAgainMeanwhile { try await one.outbox.reload() }
     gate.open()
-    try await reload.value
+    _ = try await reload.value
     #expect(one.outbox.entries.isEmpty && one.shown?.contains("b") == false)
     #expect(try await store.contents(of: .shared).entries.isEmpty)
     try await one.end()
