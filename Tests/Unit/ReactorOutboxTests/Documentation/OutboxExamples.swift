@@ -159,7 +159,7 @@ private func comment(_ text: String, on article: Int, _ layer: ModelLayer) async
   return try await unaccepted(layer)
 }
 
-private func unaccepted(_ layer: ModelLayer) async throws -> [String] {
+func unaccepted(_ layer: ModelLayer) async throws -> [String] {
   try await layer.outbox.reload().map { entry in
     switch entry.state {
     case .refused(let error): "\(entry.name): not accepted: \(error.serverMessage ?? "\(error)")"
