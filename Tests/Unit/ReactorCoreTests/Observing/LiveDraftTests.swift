@@ -41,7 +41,8 @@ struct LiveDraftTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `once a write was cancelled, nobody reads a draft of it, although its request has not ended`() async throws {
+  @Test func `once a write was cancelled, nobody reads a draft of it, although its request has not ended`() async throws
+  {
     let transport = DeafTransport()
     let layer = ModelLayer(
       baseURL: Bench.url, transport: transport, persistence: nil, reachability: ScriptedReachability(true))

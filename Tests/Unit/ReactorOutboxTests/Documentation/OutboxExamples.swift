@@ -19,11 +19,12 @@ struct WorkingOfflineTests {
     return writer
   }
 
-  @Test(arguments: [
-    (.json(#"{"message": "Too short"}"#, status: .unprocessableContent), "refused"),
-    (.json("<html><body>Please log in</body></html>", fields: [.contentType: "text/html"]), "unresolved"),
-    (.response(.serviceUnavailable, fields: [.retryAfter: "60"]), "waiting, backoff"),
-  ] as [(ScriptedTransport.Answer, String)])
+  @Test(
+    arguments: [
+      (.json(#"{"message": "Too short"}"#, status: .unprocessableContent), "refused"),
+      (.json("<html><body>Please log in</body></html>", fields: [.contentType: "text/html"]), "unresolved"),
+      (.response(.serviceUnavailable, fields: [.retryAfter: "60"]), "waiting, backoff"),
+    ] as [(ScriptedTransport.Answer, String)])
   func `a user who signs out is asked about each change that would be lost`(
     answer: ScriptedTransport.Answer, state: String
   ) async throws {
