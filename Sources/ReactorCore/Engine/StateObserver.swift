@@ -106,7 +106,8 @@ final class ObserverQueue: Sendable {
   /// The observers of an actor that are due.
   private struct Due {
     var keys: [RecordKey] = []
-    /// A Boolean value that indicates whether a task has yet to begin, or continue, that takes them.
+    /// A Boolean value that indicates whether a task is about to begin, or to continue, and will
+    /// take the keys.
     var isStarting = true
     /// A Boolean value that indicates whether a task makes calls.
     var isCalling = false
@@ -183,7 +184,8 @@ final class ObserverQueue: Sendable {
 
   /// Ends the calls of a task.
   ///
-  /// - Returns: `false` if no key is due, or a task that was created meanwhile takes those that are.
+  /// - Returns: `false` if no key is due, or a task that was created meanwhile takes those that
+  ///   are.
   private func continues(for actor: ObjectIdentifier?) -> Bool {
     due.withLock { due in
       due[actor]?.isCalling = false
