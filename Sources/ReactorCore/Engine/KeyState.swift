@@ -207,8 +207,7 @@ final class KeyState: MemoryEntry {
     }
   }
 
-  /// Marks the observers as due, and returns their actors. Those that were due are among them: the
-  /// thread that made them due may not have passed them on yet, and this change's caller continues.
+  /// Marks the observers as due, and returns the actors of all, since some may not know it yet.
   func dueActors() -> [(any Actor)?] {
     var due: [(any Actor)?] = []
     var latest: ObjectIdentifier??

@@ -59,9 +59,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     do {
       return try await answer(to: request, for: resource, key, context)
     } catch {
-      let failed = FailedRequest(request)
-      let error =
-        context.outage?.wasRefused == true ? failed.inOutage(error) : failed.attached(to: Refreshing.redacted(error))
+      let error = FailedRequest(request).named(in: error, isUnsent: context.outage?.wasRefused == true)
       return try snapshot(ofChange: request, resource, context, after: error)
     }
   }
@@ -81,9 +79,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     case .notModified(var updated):
       updated.join(resource.groups)
       do {
-        var snapshot = try unchanged(updated, stored: stored, stale: context.stale, key)
-        snapshot.isShared = exchange.isShared
-        return snapshot
+        return try unchanged(updated, stored: stored, stale: context.stale, key).from(exchange)
       } catch is ParserError {
         // An earlier release of the app could read the record, but this one cannot. Its validators
         // are not sent.
@@ -96,11 +92,10 @@ final class HTTPFlow<Model: Sendable>: Sendable {
       // `no-store` in the request forbids storing its response too (RFC 9111 §5.2.1.5).
       if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
       record.head.join(resource.groups)
-      var snapshot = Snapshot(
+      return Snapshot(
         model: try parse(exchange.body, of: record.head, key, isAnswerToChange: !resource.readsOnly),
-        fetchedAt: record.head.receivedAt, record: record)
-      snapshot.isShared = exchange.isShared
-      return snapshot
+        fetchedAt: record.head.receivedAt, record: record
+      ).from(exchange)
     case .mismatched:
       // The server has confirmed another representation, so it is asked without validators.
       var bare = context

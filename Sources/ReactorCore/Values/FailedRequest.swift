@@ -42,9 +42,16 @@ struct FailedRequest: Sendable {
     }
   }
 
+  /// Returns `error` with the request.
+  ///
+  /// - Parameter isUnsent: `true` for the error of an outage.
+  func named(in error: any Error, isUnsent: Bool) -> any Error {
+    isUnsent ? inOutage(error) : attached(to: Refreshing.redacted(error))
+  }
+
   /// Returns the error of an outage, with which an earlier request has failed, for a request that
   /// was therefore not sent. If the earlier one was for another resource, the text has both.
-  func inOutage(_ error: any Error) -> any Error {
+  private func inOutage(_ error: any Error) -> any Error {
     guard let error = error as? ReactorError, let earlier = Self.text(of: error), earlier != text else { return error }
     return FailedRequest(text: "\(text)\(Self.unsent)\(earlier) failed)").replacing(in: error)
   }
