@@ -59,7 +59,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     do {
       return try await answer(to: request, for: resource, key, context)
     } catch {
-      let error = FailedRequest(request).named(in: error, isUnsent: context.outage?.wasRefused == true)
+      let error = FailedRequest(request).named(Refreshing.redacted(error), isUnsent: context.outage?.wasRefused == true)
       return try snapshot(ofChange: request, resource, context, after: error)
     }
   }

@@ -25,3 +25,12 @@ package struct HTTPFlowResponse: Sendable {
     (requestedAt, receivedAt, isShared) = (now, now, true)
   }
 }
+
+extension Snapshot {
+  /// Returns the same snapshot, as one of a response.
+  func from(_ exchange: HTTPFlowResponse) -> Snapshot {
+    var snapshot = self
+    snapshot.isShared = exchange.isShared
+    return snapshot
+  }
+}

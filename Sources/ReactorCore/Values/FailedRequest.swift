@@ -45,8 +45,8 @@ struct FailedRequest: Sendable {
   /// Returns `error` with the request.
   ///
   /// - Parameter isUnsent: `true` for the error of an outage.
-  func named(in error: any Error, isUnsent: Bool) -> any Error {
-    isUnsent ? inOutage(error) : attached(to: Refreshing.redacted(error))
+  func named(_ error: any Error, isUnsent: Bool) -> any Error {
+    isUnsent ? inOutage(error) : attached(to: error)
   }
 
   /// Returns the error of an outage, with which an earlier request has failed, for a request that

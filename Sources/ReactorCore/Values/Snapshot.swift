@@ -63,13 +63,6 @@ final class SaveReceipt: Sendable {
 }
 
 extension Snapshot {
-  /// Returns the same snapshot, as one of a response.
-  func from(_ exchange: HTTPFlowResponse) -> Snapshot {
-    var snapshot = self
-    snapshot.isShared = exchange.isShared
-    return snapshot
-  }
-
   /// The same snapshot with a new receipt.
   var withReceipt: Snapshot {
     var snapshot = self
