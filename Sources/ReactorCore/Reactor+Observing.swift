@@ -42,7 +42,7 @@ extension Reactor {
   ) {
     let observer = StateObserver<Model>(
       engine.nextID(), isolation: body.isolation,
-      .owned { [weak owner] state in
+      .owned { [weak owner] (state: LoadState<Model>, isolation: isolated (any Actor)?) async -> Bool in
         guard let owner else { return false }
         await body(owner, state)
         return true

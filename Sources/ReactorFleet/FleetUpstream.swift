@@ -63,7 +63,7 @@ final class FleetUpstream: LayerUpstream {
   ) throws -> HTTPFlowResponse {
     if case .none = answer.source { throw ReactorError.network(FailedElsewhere()) }
     asked.shared(answer.body.count, isAwaited)
-    return HTTPFlowResponse(answer.response, answer.body, at: asked.configuration.now())
+    return HTTPFlowResponse(shared: answer.response, answer.body, at: asked.configuration.now())
   }
 
   private func send(

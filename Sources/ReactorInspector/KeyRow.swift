@@ -56,6 +56,7 @@ extension Origin {
     case .memory: "memory"
     case .persistence: "persistence"
     case .network: "network"
+    case .fleet: "fleet"
     case .local: "local"
     }
   }

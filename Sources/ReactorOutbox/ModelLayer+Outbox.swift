@@ -28,7 +28,7 @@ extension ModelLayer {
   /// outbox in memory.
   ///
   /// ```swift
-  /// let unsent = await layer.outbox.drain(within: .seconds(10))
+  /// let left = await layer.outbox.drain(within: .seconds(10))
   /// ```
   public var outbox: Outbox { layer.part { [layer] in Outbox(OutboxConfiguration(), layer) } }
 

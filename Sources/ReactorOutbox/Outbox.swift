@@ -89,8 +89,11 @@ public final class Outbox: Sendable {
 }
 
 extension Outbox {
-  /// The entries that no server has accepted, in the order of submission; none before the store is
-  /// read.
+  /// The entries that no server has accepted, in the order of submission, as far as this process
+  /// has read the store.
+  ///
+  /// In a new process, the list is empty until the store is read. A program that looks once, such
+  /// as a command-line tool, calls ``reload()``, which waits for that. ``states`` begins with it.
   ///
   /// ```swift
   /// let refused = layer.outbox.entries.filter { entry in
@@ -190,12 +193,15 @@ extension Outbox {
   ///
   /// ```swift
   /// let left = await layer.outbox.drain(within: .seconds(10))
+  /// if left > 0 { show(layer.outbox.entries) }
   /// ```
   ///
   /// Call it in a background task, or before signing out. Cancelling the call ends the wait.
   /// Entries that other processes add meanwhile are sent too.
   ///
-  /// - Returns: The number of unfinished entries.
+  /// - Returns: The number of ``entries`` after that: of those that wait, are refused, conflicted
+  ///   or unresolved, or cannot be read. It is zero only if a server has accepted every entry of
+  ///   the store, or the store could not be read, for which ``reload()`` throws the error.
   @discardableResult public func drain(within duration: Duration) async -> Int { await sendAll(within: duration) }
 
   /// Sends the lane of an entry until the entry is finished, no entry of the lane can be sent, or
@@ -208,7 +214,9 @@ extension Outbox {
   ///
   /// Cancelling the call ends the wait.
   ///
-  /// - Returns: `true` if the entry is finished, or there is no such entry.
+  /// - Returns: `true` if the entry is finished, or there is no such entry. A refused or unresolved
+  ///   entry is finished, too: ``Submission/answer()`` throws the error, and ``entries`` has the
+  ///   entry.
   @discardableResult public func drain(until id: Entry.ID, within duration: Duration) async -> Bool {
     await sendLane(of: id, within: duration)
   }
@@ -228,16 +236,19 @@ extension Outbox {
   /// Reads the store, with the changes that other processes have made since the last time.
   ///
   /// ```swift
-  /// try await layer.outbox.reload()
-  /// show(layer.outbox.entries)
+  /// for entry in try await layer.outbox.reload() { print(entry.name, entry.state) }
   /// ```
   ///
   /// The outbox reads its store when it is created. Call the method to wait for that, or when an
   /// app whose extension also submits returns to the foreground.
   ///
+  /// - Returns: The ``entries``.
   /// - Throws: `ReactorError.persistence` if the store cannot be read. ``entries`` then still has
   ///   the entries that were known before.
-  public func reload() async throws(ReactorError) { try await readStore() }
+  @discardableResult public func reload() async throws(ReactorError) -> [Entry] {
+    try await readStore()
+    return entries
+  }
 
   /// Returns the server's id that replaced a temporary one, so that a view keeps its identity.
   ///

@@ -44,6 +44,14 @@ struct BadInputTests {
   static let bodies: [Bad] = [
     Bad("not JSON", "certainly not", .notJSON, at: 0),
     Bad("HTML with status 200", "<!doctype html><p>Welcome to the hotel's network", .notJSON, at: 0),
+    Bad(
+      "HTML with status 200 and its type",
+      .status(200, headers: [.contentType: "text/html"], body: Data("<html>Please log in, s3cret</html>".utf8))
+    ) { error in
+      guard case .parser(let cause) = error else { return false }
+      return cause.reason == .notJSON && cause.excerpt == nil && !error.description.contains("s3cret")
+        && error.description.contains("a web page (text/html), perhaps of a sign-in or of a captive portal")
+    },
     Bad("truncated JSON", #"{"id":1,"text":"o"#, .notJSON, at: 17),
     Bad("nested 10,000 deep", deep, .tooDeep),
     Bad("invalid UTF-8", Array(#"{"id":1,"text":""#.utf8) + [0xff, 0xfe] + Array(#""}"#.utf8), .notJSON, at: 16),

@@ -40,6 +40,22 @@ struct OutageTests {
     try await bench.waitUntilNothingWaits()
   }
 
+  @Test func `an error of a request that was not sent names that request, and the one that failed`() async throws {
+    let bench = try await bench()
+    let first = await #expect(throws: ReactorError.self) { try await bench.notes.fetch("note", policy: .networkOnly) }
+    #expect(first?.description.hasPrefix("GET api.example.com/v1/note: no connection was made") == true)
+    for _ in 0..<2 {
+      let error = await #expect(throws: ReactorError.self) { try await bench.notes.fetch("new?token=s3cret") }
+      #expect(error?.request == "GET api.example.com/v1/new")
+      #expect(
+        error?.description
+          == "GET api.example.com/v1/new (not sent, since GET api.example.com/v1/note failed): "
+          + "no connection was made: refused; check the base URL, and that the server runs")
+    }
+    #expect(bench.transport.requestCount == 3)
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `one request at a time checks whether the server is back, in the background and without retries`()
     async throws
   {

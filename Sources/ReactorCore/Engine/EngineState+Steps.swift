@@ -155,7 +155,8 @@ extension EngineState {
   ) -> CachedModel {
     let cost = snapshot.record?.body.count ?? entry.copy?.cost
     let copy = CachedModel(
-      snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, rule.steps.lead), generation: generation)
+      snapshot, of: entry.key, origin: snapshot.isShared ? .fleet : .network, cost: cost,
+      lead: max(lead, rule.steps.lead), generation: generation)
     // The server may have told a change while the response was being saved.
     let date = layer.marks.date(of: entry.key, snapshot.head?.groups ?? [], after: generation)
     return date.map(copy.invalidated) ?? copy

@@ -207,11 +207,11 @@ final class KeyState: MemoryEntry {
     }
   }
 
-  /// Marks the idle observers as due, and returns their actors.
+  /// Marks the observers as due, and returns the actors of all, since some may not know it yet.
   func dueActors() -> [(any Actor)?] {
     var due: [(any Actor)?] = []
     var latest: ObjectIdentifier??
-    for subscriber in subscribers.all where subscriber.isObserver && !subscriber.isDue {
+    for subscriber in subscribers.all where subscriber.isObserver {
       subscriber.isDue = true
       guard subscriber.actor != latest, case .observer(let observer) = subscriber.reader else { continue }
       latest = subscriber.actor

@@ -45,6 +45,8 @@ extension ReactorEngine {
     let outcome = await OneShot<Sent.Outcome>.value(
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) { await self.perform(write) }
+    // A cancelled caller goes on before the task that takes it back.
+    if case .failure(.cancelled) = outcome, draft.acceptedUnder == nil { layer.withdraw([draft]) }
     return try outcome.get().model
   }
 

@@ -20,8 +20,9 @@ final class StateObserver<Model: Sendable>: StateObserving {
     case onMainActor(@MainActor @Sendable (LoadState<Model>) -> Void)
     /// A closure with its own isolation.
     case isolated(@isolated(any) @Sendable (LoadState<Model>) -> Void)
-    /// Returns `false` to end the observation.
-    case owned(@Sendable (LoadState<Model>) async -> Bool)
+    /// Returns `false` to end the observation. It gets the observer's actor, so that a call there
+    /// does not suspend.
+    case owned(@Sendable (LoadState<Model>, isolated (any Actor)?) async -> Bool)
   }
 
   let id: FlightMachine.WaiterID
@@ -58,7 +59,7 @@ final class StateObserver<Model: Sendable>: StateObserving {
         index = callOnMainActor(observers, from: index, with: state)
         continue
       case .isolated(let body): await body(state)
-      case .owned(let body): if await !body(state), let key { engine.unsubscribe(key, observer.id) }
+      case .owned(let body): if await !body(state, isolation), let key { engine.unsubscribe(key, observer.id) }
       }
       index += 1
     }
@@ -95,11 +96,25 @@ final class StateObserver<Model: Sendable>: StateObserving {
 /// they are due for.
 ///
 /// A change passes it the keys and actors whose observers are due, and the task takes the current
-/// states. At most one such task runs for an actor, and one for all observers without an isolation.
-/// So calls of an observer do not overlap, and states never go back.
+/// states. Only one task at a time makes calls for an actor, and one for all observers without an
+/// isolation. So calls of an observer do not overlap, and states never go back.
+///
+/// On the main actor, a change during such a task starts another one, which is then enqueued before
+/// the caller of the change continues. So code of the main actor that awaited the change, such as a
+/// refused write, runs after the observers.
 final class ObserverQueue: Sendable {
-  /// The keys whose observers are due, by actor. An actor has an entry while a task of its runs.
-  private let due = Mutex<[ObjectIdentifier?: [RecordKey]]>([:])
+  /// The observers of an actor that are due.
+  private struct Due {
+    var keys: [RecordKey] = []
+    /// A Boolean value that indicates whether a task is about to begin, or to continue, and will
+    /// take the keys.
+    var isStarting = true
+    /// A Boolean value that indicates whether a task makes calls.
+    var isCalling = false
+  }
+
+  /// An actor has an entry while a task of its runs.
+  private let due = Mutex<[ObjectIdentifier?: Due]>([:])
   private let executor: (any TaskExecutor)?
 
   /// - Parameter executor: the executor of the tasks without an actor; `nil` for the global one.
@@ -109,16 +124,18 @@ final class ObserverQueue: Sendable {
   func call(_ actors: [(any Actor)?], of key: RecordKey, _ engine: ReactorEngine) {
     for isolation in actors {
       let actor = isolation.map { ObjectIdentifier($0) }
-      let isRunning = due.withLock { due in
-        guard let last = due[actor]?.last else {
-          defer { due[actor] = [key] }
-          return due[actor] != nil
+      let mustStart = due.withLock { due in
+        guard due[actor] != nil else {
+          due[actor] = Due(keys: [key])
+          return true
         }
         // Many that begin to observe one key at once take their states together.
-        if last != key { due[actor]?.append(key) }
+        if due[actor]?.keys.last != key { due[actor]?.keys.append(key) }
+        guard isolation === MainActor.shared, due[actor]?.isStarting == false else { return false }
+        due[actor]?.isStarting = true
         return true
       }
-      if !isRunning { start(on: isolation) { await self.run(engine, on: $0) } }
+      if mustStart { start(on: isolation) { await self.run(engine, on: $0) } }
     }
   }
 
@@ -141,26 +158,40 @@ final class ObserverQueue: Sendable {
 
   private func run(_ engine: ReactorEngine, on isolation: isolated (any Actor)?) async {
     let actor = isolation.map { ObjectIdentifier($0) }
-    while let keys = take(for: actor) {
+    while let keys = begin(for: actor) {
       for key in keys {
         for offer in engine.takeOffers(of: key, for: actor) {
           await offer.readers.first?.call(offer.readers, with: offer.snapshot, engine, on: isolation)
         }
       }
+      guard continues(for: actor) else { return }
       // Others of the actor have a turn, however often there are changes.
       await Task.yield()
     }
   }
 
-  /// Returns the keys that are due; `nil` if no key is due, which ends the task.
-  private func take(for actor: ObjectIdentifier?) -> [RecordKey]? {
+  /// Returns the keys that are due; `nil` if no key is due, or another task makes calls, which
+  /// then takes the keys.
+  private func begin(for actor: ObjectIdentifier?) -> [RecordKey]? {
     due.withLock { due in
-      guard let keys = due[actor], !keys.isEmpty else {
-        due[actor] = nil
-        return nil
-      }
-      due[actor] = []
-      return keys
+      due[actor]?.isStarting = false
+      guard let keys = due[actor]?.keys, due[actor]?.isCalling == false else { return nil }
+      if keys.isEmpty { due[actor] = nil } else { due[actor]?.keys = [] }
+      due[actor]?.isCalling = true
+      return keys.isEmpty ? nil : keys
+    }
+  }
+
+  /// Ends the calls of a task.
+  ///
+  /// - Returns: `false` if no key is due, or a task that was created meanwhile takes those that
+  ///   are.
+  private func continues(for actor: ObjectIdentifier?) -> Bool {
+    due.withLock { due in
+      due[actor]?.isCalling = false
+      guard let last = due[actor], !last.isStarting else { return false }
+      if last.keys.isEmpty { due[actor] = nil } else { due[actor]?.isStarting = true }
+      return !last.keys.isEmpty
     }
   }
 }

@@ -6,6 +6,7 @@ extension Snapshot {
     var snapshot = Snapshot<Other>(model: model, fetchedAt: fetchedAt, record: record)
     snapshot.head = head
     snapshot.receipt = receipt
+    snapshot.isShared = isShared
     return snapshot
   }
 

@@ -59,7 +59,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     do {
       return try await answer(to: request, for: resource, key, context)
     } catch {
-      let error = FailedRequest(request).attached(to: Refreshing.redacted(error))
+      let error = FailedRequest(request).named(Refreshing.redacted(error), isUnsent: context.outage?.wasRefused == true)
       return try snapshot(ofChange: request, resource, context, after: error)
     }
   }
@@ -79,7 +79,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     case .notModified(var updated):
       updated.join(resource.groups)
       do {
-        return try unchanged(updated, stored: stored, stale: context.stale, key)
+        return try unchanged(updated, stored: stored, stale: context.stale, key).from(exchange)
       } catch is ParserError {
         // An earlier release of the app could read the record, but this one cannot. Its validators
         // are not sent.
@@ -94,7 +94,8 @@ final class HTTPFlow<Model: Sendable>: Sendable {
       record.head.join(resource.groups)
       return Snapshot(
         model: try parse(exchange.body, of: record.head, key, isAnswerToChange: !resource.readsOnly),
-        fetchedAt: record.head.receivedAt, record: record)
+        fetchedAt: record.head.receivedAt, record: record
+      ).from(exchange)
     case .mismatched:
       // The server has confirmed another representation, so it is asked without validators.
       var bare = context
@@ -133,8 +134,9 @@ extension HTTPFlow {
     let started = ContinuousClock.now
     let parsed: Parsed<Model>
     do { parsed = try parser.parse(body, contentType: head.fields[.contentType]) } catch {
-      if isAnswerToChange, head.fields.isHTML { throw ReactorError.network(ReactorError.Diverted()) }
-      throw error
+      guard head.fields.isHTML else { throw error }
+      if isAnswerToChange { throw ReactorError.network(ReactorError.Diverted()) }
+      throw error.ofWebPage
     }
     emit(key, .parsed(bytes: body.count, duration: started.duration(to: .now)))
     if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned, count: parsed.prunedCount)) }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import HTTPTypes
 
 #if canImport(FoundationNetworking)
@@ -42,6 +42,45 @@ struct FailedRequest: Sendable {
     }
   }
 
+  /// Returns `error` with the request.
+  ///
+  /// - Parameter isUnsent: `true` for the error of an outage.
+  func named(_ error: any Error, isUnsent: Bool) -> any Error {
+    isUnsent ? inOutage(error) : attached(to: error)
+  }
+
+  /// Returns the error of an outage, with which an earlier request has failed, for a request that
+  /// was therefore not sent. If the earlier one was for another resource, the text has both.
+  private func inOutage(_ error: any Error) -> any Error {
+    guard let error = error as? ReactorError, let earlier = Self.text(of: error), earlier != text else { return error }
+    return FailedRequest(text: "\(text)\(Self.unsent)\(earlier) failed)").replacing(in: error)
+  }
+
+  /// No method, host or path contains a space.
+  private static let unsent = " (not sent, since "
+
+  /// The request in the words of a description, and without the words about an outage.
+  static func requestOnly(_ text: String) -> String {
+    text.range(of: unsent).map { String(text[..<$0.lowerBound]) } ?? text
+  }
+
+  private init(text: String) { self.text = text }
+
+  /// Returns the error with this request in place of its own.
+  private func replacing(in error: ReactorError) -> ReactorError {
+    switch error {
+    case .server(var response, let body):
+      response.headerFields[Self.field] = text
+      return .server(response, body: body)
+    case .timedOut: return .timedOut(request: text)
+    case .network(let cause as ReactorError): return .network(replacing(in: cause))
+    case .network(let cause as TransportError): return .network(cause.naming(text, replacing: true))
+    case .network(let cause as URLError):
+      return .network(URLError(cause.code, userInfo: cause.errorUserInfo.merging([Self.key: text]) { $1 }))
+    default: return error
+    }
+  }
+
   private func attached(to error: ParserError) -> ParserError {
     var error = error
     error.request = error.request ?? text
@@ -68,6 +107,37 @@ extension HTTPField.Name {
   /// The name of a field in the response of ``ReactorError/server(_:body:)`` that no server sent:
   /// it holds the request.
   static let reactorRequest = HTTPField.Name("Reactor-Request") ?? .from
+  /// The name of such a field for a body that was not saved with the status: it holds the size in
+  /// bytes, or nothing if that is unknown.
+  static let reactorBody = HTTPField.Name("Reactor-Unsaved-Body") ?? .from
+}
+
+extension ReactorError {
+  /// Creates the error of a saved answer that was not a success.
+  ///
+  /// - Parameters:
+  ///   - request: the request, with its full URL; `nil` if it is unknown.
+  ///   - body: the body; `nil` if it was not saved.
+  ///   - size: the size of a body that was not saved; `nil` if it is unknown.
+  package init(
+    savedStatus status: Int, of request: HTTPRequest?, contentType: String?, body: Data?, size: Int?
+  ) {
+    var response = HTTPResponse(status: HTTPResponse.Status(code: status))
+    if let contentType, HTTPField.isValidValue(contentType) { response.headerFields[.contentType] = contentType }
+    if body == nil { response.headerFields[.reactorBody] = size.map { "\($0)" } ?? "" }
+    self = .server(response, body: body ?? Data())
+    if let request { self = naming(request) }
+  }
+
+  /// Returns the error with the request in its text, unless it has one already.
+  package func naming(_ request: HTTPRequest) -> ReactorError { FailedRequest(request).attached(to: self) }
+
+  /// The size of a body in words.
+  static func size(of body: Data, in response: HTTPResponse) -> String {
+    // A server may send the field, too, with any value.
+    guard body.isEmpty, let size = response.headerFields[.reactorBody] else { return " with \(body.count) bytes" }
+    return Int(size).map { " with \($0) bytes, which were not saved" } ?? "; its body was not saved"
+  }
 }
 
 extension HTTPResponse {

@@ -44,8 +44,9 @@ public struct LoadState<Value> {
   /// come from different sequences.
   public var valueRevision: UInt64
 
-  /// The numbers of the writes that ``value`` shows and that no server has confirmed yet, in the
-  /// order in which they were made; see ``Reactor/mutate(_:by:answer:draft:)``.
+  /// The ids of the writes that ``value`` shows and that no server has accepted yet, in the order
+  /// in which they were made; see ``Reactor/mutate(_:by:answer:draft:)``. The id of an outbox's
+  /// write is that of its entry.
   ///
   /// ```swift
   /// show(state.value ?? [], isSaving: !state.drafts.isEmpty)

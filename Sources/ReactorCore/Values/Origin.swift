@@ -6,6 +6,9 @@ public enum Origin: Sendable, Hashable {
   case persistence
   /// The network: the server sent the value, or confirmed it with a 304.
   case network
+  /// Another process, which has fetched the response and shared it through a fleet. No request was
+  /// sent.
+  case fleet
   /// A local write, which the server has not seen yet.
   case local
 }

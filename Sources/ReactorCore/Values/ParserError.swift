@@ -83,6 +83,18 @@ extension ParserError {
   }
 }
 
+extension ParserError {
+  /// The error of a body that is no JSON because a web page was sent instead. Its text has no part
+  /// of the page.
+  var ofWebPage: ParserError {
+    guard reason == .notJSON else { return self }
+    var error = self
+    error.expected += ", and the server sent a web page (text/html), perhaps of a sign-in or of a captive portal"
+    (error.position, error.excerpt) = (nil, nil)
+    return error
+  }
+}
+
 extension ParserError: CustomStringConvertible, LocalizedError {
   /// The expectation with the path, the position and the excerpt, as far as they are known.
   public var description: String {

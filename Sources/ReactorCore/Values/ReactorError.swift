@@ -55,7 +55,8 @@ public import HTTPTypes
   /// The server answered with a status that is not a success.
   ///
   /// The response has a field `Reactor-Request` that the server did not send: the request, in the
-  /// form of ``request``.
+  /// form of ``request``. With `Reactor-Unsaved-Body`, it comes from a store that has no body of
+  /// it, as for a refused write after a restart; the value is the size in bytes, if it is known.
   case server(HTTPResponse, body: Data)
   /// The body could not be parsed.
   case parser(ParserError)
@@ -81,7 +82,7 @@ extension ReactorError {
   /// `GET api.example.com/posts`.
   ///
   /// `nil` if no request was sent, and if the error of a transport or of a step has no room for it.
-  public var request: String? { FailedRequest.text(of: self) }
+  public var request: String? { FailedRequest.text(of: self).map(FailedRequest.requestOnly) }
 
   /// The failure in words, without the request and without advice, for a line that names the
   /// request itself.
@@ -98,7 +99,7 @@ extension ReactorError {
     case .authentication(let error): "signing in failed: \(Redaction.describe(ofSignIn: error))"
     case .network(let error): "the request failed: \(Redaction.describe(error))"
     case .server(let response, let body):
-      "the server answered \(response.status.code) with \(body.count) bytes"
+      "the server answered \(response.status.code)" + Self.size(of: body, in: response)
         + (RefusalText(response, body).text.map { ": \($0)" } ?? "")
     case .parser(let error): "the response cannot be read: \(error)"
     case .persistence(let error): "the store failed: \(Redaction.describe(error))"
@@ -134,7 +135,7 @@ extension ReactorError {
 extension ReactorError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// A sentence: the request if it is known, what happened, and the remedy.
   public var description: String {
-    (request.map { "\($0): " } ?? "") + reason + (advice.map { "; \($0)" } ?? "")
+    (FailedRequest.text(of: self).map { "\($0): " } ?? "") + reason + (advice.map { "; \($0)" } ?? "")
   }
 
   /// The same text as `description`. Swift prints it for an uncaught error.

@@ -17,6 +17,8 @@ public struct Snapshot<Model: Sendable>: Sendable {
   var box: (any AnyObject & Sendable)?
   /// The receipt that the save step fills in with the number of bytes saved.
   var receipt: SaveReceipt?
+  /// A Boolean value that indicates whether another process has fetched the response.
+  var isShared = false
   /// The entities of the model; `nil` if its type has none, or the engine has yet to look.
   var entities: (any AnyObject & Sendable)?
 

@@ -64,9 +64,9 @@ extension TransportError: CustomStringConvertible {
     }
   }
 
-  /// Returns the error with the request, unless it has one.
-  func naming(_ request: String) -> TransportError {
-    let request = self.request ?? request
+  /// Returns the error with the request, unless it has one that is not to be replaced.
+  func naming(_ request: String, replacing: Bool = false) -> TransportError {
+    let request = replacing ? request : self.request ?? request
     return switch self {
     case .responseTooLarge(let limit, _): .responseTooLarge(limit: limit, request: request)
     case .tooManyRedirects(let limit, _): .tooManyRedirects(limit: limit, request: request)

@@ -257,6 +257,7 @@ extension Attempt {
       route: sent.route, latest: sent.latest, failures: sent.failures)
     var outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
     var error = sent.error(outcome)
+    if let line = entry.request?.line { error = error?.naming(line) }
     let mutation = outbox.withState { $0.items[entry.id]?.mutation }
     let answer = outcome.kind == .accepted ? mutation?.answer(sent.result, layer.configuration) : nil
     if let objection = answer?.objection { (outcome, error) = (SendOutcome(checking: objection), objection) }
@@ -278,7 +279,19 @@ extension Attempt {
     if entry.state == .refused, entry.conflicts > OutboxEntry.Limits.conflicts {
       ended.error = .network(MutationError.tooManyConflicts(entry.conflicts))
     }
+    ended.keepRefusal { (try? outbox.encoded($0, layer)) != nil }
     return ended
+  }
+}
+
+extension Ended {
+  /// Saves the server's explanation of a refusal with the entry, if the entry fits into the store
+  /// with it.
+  fileprivate mutating func keepRefusal(ifFits fits: (OutboxEntry) -> Bool) {
+    guard entry.state == .refused, case .server(let response, let body)? = error else { return }
+    var explained = entry
+    explained.outcome?.refusal = LastOutcome.Refusal(contentType: response.headerFields[.contentType], body: body)
+    if fits(explained) { entry = explained }
   }
 }
 

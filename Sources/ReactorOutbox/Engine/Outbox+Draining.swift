@@ -5,10 +5,12 @@ import ReactorCore
 extension Outbox {
   /// Sends every lane.
   ///
-  /// - Returns: the number of unfinished entries.
+  /// - Returns: the number of entries that no server has accepted.
   func sendAll(within duration: Duration) async -> Int {
     await drainLanes(until: nil, within: duration)
-    return withState { state in state.queue.entries.values.count(where: \.isInLane) }
+    return withState { state in
+      state.unreadable.count + state.queue.entries.values.count { $0.state != .accepted }
+    }
   }
 
   /// Sends the lane of an entry until the entry is finished.

@@ -54,7 +54,12 @@ extension Outbox.Entry {
   /// Returns the error of a refusal of which only the saved part is known.
   private static func error(of entry: OutboxEntry) -> ReactorError {
     guard let outcome = entry.outcome else { return .network(MutationError.expired) }
-    guard let status = outcome.status, !(200...299).contains(status) else { return .invalidResource(outcome.reason) }
-    return .server(HTTPResponse(status: HTTPResponse.Status(code: status)), body: Data())
+    guard let status = outcome.status, (100...599).contains(status), !(200...299).contains(status) else {
+      return .invalidResource(outcome.reason)
+    }
+    let refusal = outcome.refusal
+    return ReactorError(
+      savedStatus: status, of: entry.request?.line, contentType: refusal?.contentType, body: refusal?.body,
+      size: refusal?.size)
   }
 }

@@ -46,19 +46,24 @@ extension FrozenRequest {
 
   /// Returns the message to send; `nil` if the method or the URL is invalid.
   func message(_ key: String?, _ configuration: OutboxConfiguration) -> HTTPRequest? {
-    // The target is sent as it was saved, since `URL` would encode some characters differently.
-    guard let method = HTTPRequest.Method(method), let colon = url.range(of: "://") else { return nil }
-    let rest = url[colon.upperBound...]
-    let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    let target = rest[authority.endIndex...]
-    var message = HTTPRequest(
-      method: method, scheme: String(url[..<colon.lowerBound]), authority: String(authority),
-      path: target.hasPrefix("/") ? String(target) : "/\(target)")
+    guard var message = line else { return nil }
     for field in fields {
       guard let name = HTTPField.Name(field.name) else { continue }
       message.headerFields.append(HTTPField(name: name, value: field.value))
     }
     if isKeyed, let key { message.headerFields[configuration.idempotencyField] = key }
     return message
+  }
+
+  /// The method and the target; `nil` if one of them is invalid.
+  var line: HTTPRequest? {
+    // The target is sent as it was saved, since `URL` would encode some characters differently.
+    guard let method = HTTPRequest.Method(method), let colon = url.range(of: "://") else { return nil }
+    let rest = url[colon.upperBound...]
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    let target = rest[authority.endIndex...]
+    return HTTPRequest(
+      method: method, scheme: String(url[..<colon.lowerBound]), authority: String(authority),
+      path: target.hasPrefix("/") ? String(target) : "/\(target)")
   }
 }

@@ -14,10 +14,11 @@ import HTTPCaching
 /// mistaken for an entry of a newer release.
 extension OutboxEntry {
   private static let magic = UInt64(littleEndian: 0x0A45_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'E' 0A
-  static let formatVersion: UInt64 = 4
+  static let formatVersion: UInt64 = 5
   /// The oldest format that has all of the entry: the first has no ``awaited``, the second no
-  /// ``draftStaysUntil``, and the third no form.
+  /// ``draftStaysUntil``, the third no form, and the fourth no ``LastOutcome/refusal``.
   private var format: UInt64 {
+    if outcome?.refusal != nil { return 5 }
     if request?.hasForm == true { return 4 }
     return draftStaysUntil != nil ? 3 : awaited.isEmpty ? 1 : 2
   }
@@ -45,6 +46,10 @@ extension OutboxEntry {
       writer.write(draftStaysUntil) { $0.write($1) }
     } else if let draftStaysUntil {
       writer.write(draftStaysUntil)
+    }
+    if format > 4, let refusal = outcome?.refusal {
+      writer.write(count: request?.hasForm == true ? 1 : 0)
+      refusal.write(to: &writer)
     }
     let size = writer.bytes.count
     guard size <= StoredEntry.byteLimit else { throw .tooLarge(size: size, limit: StoredEntry.byteLimit) }
@@ -94,8 +99,15 @@ extension OutboxEntry {
     if format == 3 { entry.draftStaysUntil = try reader.knownDate() }
     if format > 3 {
       entry.draftStaysUntil = try reader.optional { reader throws(Record.Failure) in try reader.knownDate() }
-      guard entry.request != nil else { throw .corrupt("it has a form, and no request") }
-      entry.request?.hasForm = true
+      let hasForm = format == 4 ? true : try reader.count(limit: 1) == 1
+      if hasForm {
+        guard entry.request != nil else { throw .corrupt("it has a form, and no request") }
+        entry.request?.hasForm = true
+      }
+    }
+    if format > 4 {
+      guard entry.outcome != nil else { throw .corrupt("it has a refusal, and no outcome") }
+      entry.outcome?.refusal = try LastOutcome.Refusal(&reader)
     }
     guard reader.isAtEnd else { throw .corrupt("it has bytes after its end") }
     return entry
@@ -157,6 +169,20 @@ extension OutboxEntry {
     }
     conflicts = try reader.integer()
     endedAt = try reader.optional { reader throws(Record.Failure) in try reader.knownDate() }
+  }
+}
+
+extension LastOutcome.Refusal {
+  fileprivate func write(to writer: inout RecordWriter) {
+    writer.write(contentType) { $0.write($1) }
+    writer.write(integer: size)
+    writer.write(body) { $0.write($1) }
+  }
+
+  fileprivate init(_ reader: inout RecordReader) throws(Record.Failure) {
+    contentType = try reader.optional { reader throws(Record.Failure) in try reader.string() }
+    size = try reader.integer()
+    body = try reader.optional { reader throws(Record.Failure) in Data(try reader.content()) }
   }
 }
 

@@ -126,14 +126,35 @@ extension FrozenRequest {
   }
 }
 
-/// The outcome of an attempt, without the answer's body.
+/// The outcome of an attempt.
 package struct LastOutcome: Sendable, Hashable {
+  /// The part of a refusal that explains it.
+  package struct Refusal: Sendable, Hashable {
+    package var contentType: String?
+    /// The body; `nil` if it has more than ``longest`` bytes.
+    package var body: Data?
+    /// The number of bytes of the body.
+    package var size: Int
+
+    /// The size in bytes of the largest body that is saved.
+    package static let longest = 4096
+
+    package init(contentType: String?, body: Data) {
+      // A server may send a field of any length.
+      self.contentType = contentType.flatMap { $0.utf8.count <= 256 ? $0 : nil }
+      self.body = body.count <= Self.longest ? body : nil
+      size = body.count
+    }
+  }
+
   package var kind: SendOutcome.Kind
   /// The status of the answer; `nil` if no response arrived.
   package var status: Int?
   /// A short text without secrets.
   package var reason: String
   package var date: Date
+  /// The server's explanation of a refusal; `nil` for any other outcome.
+  package var refusal: Refusal?
 
   package init(_ kind: SendOutcome.Kind, status: Int? = nil, reason: String, date: Date) {
     self.kind = kind

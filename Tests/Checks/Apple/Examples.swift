@@ -12,11 +12,14 @@ import os
 
 func registerSending(of layer: ModelLayer) {
   BGTaskScheduler.shared.register(forTaskWithIdentifier: "com.example.news.send", using: nil) { task in
-    let drain = Task { await layer.outbox.drain(within: .seconds(120)) }
+    let drain = Task { _ = await layer.outbox.drain(within: .seconds(120)) }
     task.expirationHandler = { drain.cancel() }
     // BGTask is not Sendable. From here on, only one task uses it.
     nonisolated(unsafe) let task = task
-    Task { task.setTaskCompleted(success: await drain.value == 0) }
+    Task {
+      await drain.value
+      task.setTaskCompleted(success: !drain.isCancelled)
+    }
   }
 }
 

@@ -130,10 +130,12 @@ struct LayerFleetTests {
   @Test func `one asks, and the other uses its response, as old as it is`() async throws {
     try await withPair { one, other, reader in
       origin.change { $0.fields = [.cacheControl: "max-age=3"] }
-      #expect(try await one.names.fetch("list") == ["a"])
+      #expect(try await one.names.fetchResponse("list").origin == .network)
       await untilShared("a", by: reader)
       clock.advance(by: .seconds(2))
-      #expect(try await other.names.fetch("list") == ["a"])
+      let shared = try await other.names.fetchResponse("list")
+      #expect(shared.model == ["a"] && shared.origin == .fleet)
+      #expect(other.names.states(for: "list").current.origin == .memory)
       #expect(origin.requests == ["GET"])
       #expect(other.log.count(.sharedHit) == 1 && other.log.count(.request) == 0)
       // In memory from now on, until it is three seconds old.

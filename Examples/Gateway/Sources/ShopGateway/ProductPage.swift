@@ -36,6 +36,8 @@ struct Part<Model: Sendable>: Sendable {
   private static func handling(_ response: ModelResponse<Model>) -> String {
     switch response.origin {
     case .network: "; fwd=miss; stored"
+    // Another gateway's request has brought it.
+    case .fleet: response.isStale ? "; hit; detail=fleet-stale" : "; hit; detail=fleet"
     // A stale one is a fallback: the API has not answered well, or not in time.
     case .memory, .persistence, .local: response.isStale ? "; hit; detail=stale" : "; hit"
     }

@@ -64,7 +64,7 @@ extension OutboxWorld {
       var isOver = true
       for client in clients {
         // A process that started early does not know what processes that stopped late have left.
-        try? await client.layer.outbox.reload()
+        _ = try? await client.layer.outbox.reload()
         client.judgeNow("while all ends")
         let entries = client.layer.outbox.entries
         // What others wait for is decided, however long it takes.

@@ -9,13 +9,16 @@
 
   // The Swift code of ReactorObservability.docc, which a test compares with it.
 
-  private func makeLayer(_ api: URL, _ logger: Logger) async {
+  private func makeLayer(_ api: URL, _ logger: Logger) async throws {
     let observability = Observability(logger: logger)
     var configuration = ReactorConfiguration()
     configuration.instrument = observability
     let layer = ModelLayer(baseURL: api, configuration: configuration)
-    await observability.run(layer)
+    async let reports: Void = observability.run(layer)
+    try await serve(layer)
   }
+
+  private func serve(_ layer: ModelLayer) async throws {}
 
   private func report(_ observability: Observability, _ layer: ModelLayer, _ fleet: Fleet) async {
     async let layers: Void = observability.run(layer)

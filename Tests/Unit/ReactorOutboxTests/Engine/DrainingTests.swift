@@ -34,6 +34,50 @@ struct DrainingTests {
     try await writer.end()
   }
 
+  @Test func `a drain counts each entry that no server has accepted, whatever became of it`() async throws {
+    let writer = writer()
+    writer.transport.answer("/v1/a", with: .json("\"done\""))
+    writer.transport.answer("/v1/b", with: .response(.unprocessableContent))
+    writer.transport.answer("/v1/c", with: .json("<html>Sign in</html>", fields: [.contentType: "text/html"]))
+    writer.transport.answer("/v1/d", with: .response(.serviceUnavailable, fields: [.retryAfter: "60"]))
+    for name in ["a", "b", "c", "d"] { try await writer.layer.submit(Add(name: name, lane: Lane(rawValue: name))) }
+    #expect(await writer.outbox.drain(within: .seconds(10)) == 3)
+    #expect(writer.states == ["refused", "unresolved", "waiting, backoff"])
+    for entry in writer.outbox.entries { await writer.outbox.discard(entry.id) }
+    writer.transport.answer("/v1/d", with: .json("\"done\""))
+    writer.clock.advance(by: .seconds(60))
+    #expect(await writer.outbox.drain(within: .seconds(10)) == 0)
+    try await writer.end()
+  }
+
+  @Test func `an entry that this program cannot read counts as one that is left`() async throws {
+    let store = MemoryStore()
+    try await writer(store).layer.submit(Add(name: "a"))
+    let other = Writer(storage: store.reopened()) {
+      $0.mutations = []
+      $0.sendsByItself = false
+    }
+    #expect(await other.outbox.drain(within: .seconds(10)) == 1)
+    #expect(other.states == ["unreadable"])
+    try await other.end()
+  }
+
+  @Test func `a program that looks once gets the entries of the store, however long that takes to read`()
+    async throws
+  {
+    let store = MemoryStore()
+    let id = try await writer(store).layer.submit(Add(name: "a")).id
+    let reopened = store.reopened()
+    reopened.reads.close()
+    let next = writer(reopened)
+    #expect(next.outbox.entries.isEmpty)
+    async let entries = next.outbox.reload()
+    try await reopened.reads.waitForArrival()
+    reopened.reads.open()
+    #expect(try await entries.map(\.id) == [id])
+    try await next.end()
+  }
+
   @Test func `when the time of a drain is over, its lanes begin nothing more`() async throws {
     let writer = writer()
     let gate = Gate()

@@ -110,11 +110,11 @@ struct MomentTests {
     let submission = try await writer.layer.submit(Add(name: "b"))
     try await writer.outbox.reload()
     let next = store.reads.closed()
-    async let reloaded: Void = writer.outbox.reload()
+    async let reloaded = writer.outbox.reload()
     try await store.reads.waitForArrival(count: next)
     #expect(await writer.outbox.withdraw(submission.id))
     store.reads.open()
-    try await reloaded
+    _ = try await reloaded
     #expect(writer.outbox.entries.isEmpty)
     try await writer.end()
   }

@@ -30,6 +30,11 @@ import Testing
     entry.awaited = ["tmp-1"]
     entry.draftStaysUntil = entry.submittedAt
     #expect(try hex(entry.encoded().suffix(15)) == "0105746d702d31000000000000f03f")
+    entry.outcome = LastOutcome(.refused, status: 422, reason: "no", date: entry.submittedAt)
+    entry.outcome?.refusal = LastOutcome.Refusal(contentType: "a/b", body: Data("{}".utf8))
+    #expect(
+      try hex(entry.encoded().suffix(34))
+        == "0105746d702d3101000000000000f03f000103612f62020000000000000001027b7d")
   }
 
   private func hex(_ bytes: Data) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
@@ -78,12 +83,12 @@ import Testing
     writer = RecordWriter()
     writer.write(OutboxEntry.checksum([UInt8](stored.bytes)))
     stored.bytes.replaceSubrange(8..<16, with: writer.bytes)
-    #expect(throws: OutboxEntryError.newerFormat(5)) { try OutboxEntry(decoding: stored) }
+    #expect(throws: OutboxEntryError.newerFormat(6)) { try OutboxEntry(decoding: stored) }
   }
 
   @Test func `an entry is read by each release that knows all of it`() throws {
     let formats = try OutboxEntry.samples.map { try $0.stored().bytes[16] }
-    #expect(formats == [1, 1, 1, 2, 3, 4, 4])
+    #expect(formats == [1, 1, 1, 2, 3, 4, 4, 5, 5, 5])
   }
 
   @Test(arguments: [
@@ -125,7 +130,7 @@ import Testing
 
 extension OutboxEntry {
   /// A plain entry, one with the members of every format, one with unusual values, one that waits
-  /// for ids, one whose draft stays, and two with forms.
+  /// for ids, one whose draft stays, two with forms, and three that were refused with an answer.
   static var samples: [OutboxEntry] {
     let plain = OutboxEntry(
       id: UUID(), lane: "main", name: "AddPost", version: 1, arguments: Data("{}".utf8),
@@ -156,7 +161,13 @@ extension OutboxEntry {
     let staying = full.with { $0.draftStaysUntil = plain.submittedAt + 60 }
     let uploading = full.with { $0.request?.hasForm = true }
     let both = staying.with { $0.request?.hasForm = true }
-    return [plain, full, unusual, waiting, staying, uploading, both]
+    let refused = full.with { $0.outcome?.refusal = .init(contentType: "text/plain", body: Data("ü".utf8)) }
+    let long = both.with { $0.outcome?.refusal = .init(contentType: nil, body: Data(count: 4_097)) }
+    let bare = plain.with {
+      $0.outcome = LastOutcome(.refused, status: 400, reason: "", date: .distantPast)
+      $0.outcome?.refusal = .init(contentType: nil, body: Data())
+    }
+    return [plain, full, unusual, waiting, staying, uploading, both, refused, long, bare]
   }
 
   func stored() throws -> StoredEntry {

@@ -1,6 +1,7 @@
 #if SQLite
   import Foundation
   import ReactorCore
+  import ReactorOutbox
   import ReactorSQLite
 
   // The Swift code of ReactorSQLite.docc, which a test compares with it.
@@ -15,5 +16,15 @@
       path: "/var/cache/news/records.sqlite", limit: 64 << 20, synchronization: .full)
     let layer = ModelLayer(backend: Backend(baseURL: api), persistence: persistence)
     return layer
+  }
+
+  private struct AddComment: Mutation {
+    func request(_ known: Known) throws -> Resource { Resource("comments", method: .post) }
+  }
+
+  private func makeOutbox() throws -> OutboxConfiguration {
+    let outbox = OutboxConfiguration(
+      storage: try SQLiteOutboxStorage(path: "/var/lib/news/outbox.sqlite"), mutations: [AddComment.self])
+    return outbox
   }
 #endif

@@ -57,6 +57,7 @@ enum StateLine {
     case .memory: "memory"
     case .persistence: "persistence"
     case .network: "network"
+    case .fleet: "fleet"
     case .local: "local"
     }
   }
