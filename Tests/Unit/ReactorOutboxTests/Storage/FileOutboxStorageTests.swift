@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCaching
-import ReactorCore
 import ReactorConformance
+import ReactorCore
 import ReactorTesting
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
-import ReactorCore
 import ReactorConformance
+import ReactorCore
 import ReactorTesting
 import TestSupport
 import Testing
