@@ -40,8 +40,8 @@ let recorders =
   products(["InMemoryLogging"], package: "swift-log", trait: "Observability")
   + products(["MetricsTestKit"], package: "swift-metrics", trait: "Observability")
   + products(["InMemoryTracing"], package: "swift-distributed-tracing", trait: "Observability")
-// An app tells Apple why it reads the times of files: for its own files alone (C617.1). Elsewhere, the
-// resource would cost an accessor for its bundle, and a directory beside each program.
+// An app tells Apple why it reads the times of files: for its own files alone (C617.1). Elsewhere,
+// the resource would cost an accessor for its bundle, and a directory beside each program.
 #if canImport(Darwin)
   let privacy: (exclude: [String], resources: [Resource]) = ([], [.copy("PrivacyInfo.xcprivacy")])
 #else

@@ -132,7 +132,8 @@ package final class LayerContext: Sendable {
 
   /// Returns the part of a type. If the layer has none yet, `make` creates it.
   package func part<Part: LayerPart>(orConnect make: () -> Part) -> Part {
-    // Types are compared by themselves: a conditional cast takes microseconds, and each submission looks.
+    // Types are compared by themselves: a conditional cast takes microseconds, and each submission
+    // looks.
     func find(in parts: [any LayerPart]) -> Part? {
       for part in parts where type(of: part) == Part.self { return unsafeDowncast(part, to: Part.self) }
       return nil
