@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import ReactorConformance
 import ReactorCore
 import ReactorTesting
 import TestSupport
