@@ -100,6 +100,12 @@ struct LiveState: Sendable {
   /// A Boolean value that indicates whether a stream is open, of which more may come soon.
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
+  /// The time for the head of a response. Another format's server may send it with its first event;
+  /// without a heartbeat, the transport's time limit is the only one.
+  private var connecting: Duration? {
+    isGreeting ? Self.greeting : heartbeat.map { max(Self.greeting, $0 * 2.5) }
+  }
+
   /// A Boolean value that indicates whether covered streams poll rarely.
   var limitsPolling: Bool { status.isLive || graceUntil != nil }
 
@@ -111,7 +117,7 @@ struct LiveState: Sendable {
     case .open(let open):
       if !open.isGreeted { times.append(open.openedAt + Self.greeting) }
       if let heartbeat = open.heartbeat { times.append(open.heardAt + heartbeat * 2.5) }
-    case .connecting(let since): times.append(since + Self.greeting)
+    case .connecting(let since): times.append(connecting.map { since + $0 })
     case .idle, .off: break
     }
     return times.compactMap(\.self).min()
@@ -148,7 +154,7 @@ extension LiveState {
     if let leftAt, !isAway, time >= leftAt + Self.departure { return goAway() }
     switch phase {
     case .waiting(let until, _) where time >= until && isReachable: return connect(at: time)
-    case .connecting(let since) where time >= since + Self.greeting:
+    case .connecting(let since) where connecting.map { time >= since + $0 } ?? false:
       return [.disconnect(connection)] + interrupt(.timedOut, at: time)
     case .open(let open):
       let isSilent = open.heartbeat.map { time >= open.heardAt + $0 * 2.5 } ?? false

@@ -26,7 +26,9 @@ extension LiveUpdates {
       id = place.id
       // Under the lock, so that a removal of everything comes before or after.
       state.withLock { state in
-        if !state.live.isRestored { layer.add(place.dates) }
+        guard !state.live.isRestored else { return }
+        layer.add(place.dates)
+        state.saving.isRead(place.id)
       }
     case .success(nil): break
     // It is not known what was stale.
@@ -51,7 +53,8 @@ extension LiveUpdates {
 
   /// Saves the place if it is time.
   func savePlace(at time: Duration) {
-    guard let placeKey, let layer, state.withLock({ $0.saving.begin(at: time) }) else { return }
+    // Begun also if the layer is gone: what is due would be due again at once.
+    guard let placeKey, state.withLock({ $0.saving.begin(at: time) }), let layer else { return }
     _ = spawnApart(on: executor, priority: .utility) { [weak self, layer] in
       var hasFailed = false
       do { try await layer.save(placeKey) { self?.place(in: layer) } } catch { hasFailed = true }
@@ -96,6 +99,9 @@ struct PlaceSaving: Sendable {
   }
 
   mutating func performed() { performing -= 1 }
+
+  /// The place on disk is that of an id.
+  mutating func isRead(_ id: String) { savedID = id }
 
   /// Begins to save, if it is time.
   mutating func begin(at time: Duration) -> Bool {

@@ -10,6 +10,13 @@ final class ChangeMarks: Sendable {
   private struct Mark {
     var number: Generation
     var date: Date
+
+    init(number: Generation, date: Date) { (self.number, self.date) = (number, date) }
+
+    /// Creates the mark of what concerns one or the other.
+    init(later one: Mark, _ other: Mark) {
+      (number, date) = (max(one.number, other.number), max(one.date, other.date))
+    }
   }
 
   private struct State {
@@ -62,9 +69,9 @@ final class ChangeMarks: Sendable {
       if set.isAll { state = State(all: mark) }
       var forgotten = Self.trim(&state.groups, to: Self.limit) + Self.trim(&state.urls, to: Self.limit)
       forgotten += Self.trim(&state.paths, to: Self.pathLimit)
-      if let newest = forgotten.max(by: { $0.number < $1.number }), newest.number > state.all?.number ?? 0 {
-        state.all = newest
-      }
+      // The marks of an earlier process share a number, and one of a later number may have an earlier
+      // date, since the clock was set back.
+      for forgotten in forgotten { state.all = state.all.map { Mark(later: $0, forgotten) } ?? forgotten }
       latest.store(number, ordering: .releasing)
       return number
     }
@@ -88,7 +95,8 @@ final class ChangeMarks: Sendable {
   /// Removes the older half of `marks` beyond the limit, and returns it.
   private static func trim(_ marks: inout [String: Mark], to limit: Int) -> [Mark] {
     guard marks.count > limit else { return [] }
-    let oldest = marks.sortedUnspecialized { $0.value.number < $1.value.number }.prefix(marks.count - limit / 2)
+    let oldest = marks.sortedUnspecialized { ($0.value.number, $0.value.date) < ($1.value.number, $1.value.date) }
+      .prefix(marks.count - limit / 2)
     for (name, _) in oldest { marks[name] = nil }
     return oldest.map(\.value)
   }

@@ -135,6 +135,10 @@ package struct FormDirectory: Sendable {
     let name = Name(id, in: scope)
     var path = path(of: name)
     if try system.inspect(path) == nil, let left = try names(of: scope, id).first { path = self.path(of: left) }
+    if try system.inspect(path) == nil {
+      // Another process may have given it its name back meanwhile.
+      path = self.path(of: name)
+    }
     guard try system.inspect(path)?.isRegular == true else { throw FormStorageError.noForm }
     return try EncodedForm(mapping: URL(filePath: path), contentType: contentType)
   }
@@ -145,7 +149,11 @@ package struct FormDirectory: Sendable {
   }
 
   /// Removes the form of an entry that was removed. If that fails, a later reading removes it.
-  package func removeForm(of id: UUID, in scope: Scope) { _ = try? system.remove(path(of: Name(id, in: scope))) }
+  package func removeForm(of id: UUID, in scope: Scope) {
+    _ = try? system.remove(path(of: Name(id, in: scope)))
+    // One of an entry that was not in the store for a time. What cannot be listed is removed in a week.
+    for left in (try? names(of: scope, id)) ?? [] { _ = try? system.remove(path(of: left)) }
+  }
 
   /// Excludes a new directory from backups: a restored outbox would send again what was sent. Its
   /// files can be read after the first unlock, so that an app can send in the background.

@@ -168,6 +168,17 @@ import Testing
     #expect(kinds(state.signedIn(at: .zero)) == ["disconnect", "connect a.5"])
   }
 
+  @Test mutating func `a server of another format may take its time for the head`() {
+    state = LiveState(LiveConfiguration(), LiveMapping { _ in [] }, random: SplitMix64(seed: 1))
+    _ = state.observed(true, at: .zero)
+    #expect(state.deadline == nil)
+    #expect(state.time(.seconds(40)).isEmpty)
+    state = LiveState(LiveConfiguration(), LiveMapping(heartbeat: .seconds(8)) { _ in [] }, random: SplitMix64(seed: 1))
+    _ = state.observed(true, at: .zero)
+    #expect(state.time(.seconds(19)).isEmpty)
+    #expect(kinds(state.time(.seconds(20))).first == "disconnect")
+  }
+
   @Test mutating func `waits double to a minute, and ten seconds of life make the next failure a first one`() {
     _ = state.observed(true, at: .zero)
     var ceilings: [Double] = []
