@@ -10,9 +10,10 @@ import Testing
     (try? Repository.markdown("Sources/ServerSentEvents/ServerSentEvents.docc/EventStreams.md").tables) ?? []
 
   @Test func `the page has each row once, and the suite for any parser the same ones`() throws {
-    try #require(Self.tables.count == 2)
+    // The third one has servers that were run.
+    try #require(Self.tables.count == 3)
     #expect(Self.tables[0].rows == EventStreamConformance.Row.all.map(\.cells))
-    let numbers = Self.tables.flatMap(\.rows).compactMap(\.first).compactMap { Int($0) }
+    let numbers = Self.tables.prefix(2).flatMap(\.rows).compactMap(\.first).compactMap { Int($0) }
     #expect(numbers.sorted() == Array(1...54))
     // The rows of the second table, each of which has a test in these suites.
     #expect(Self.tables[1].rows.compactMap(\.first) == ["35", "36", "49", "50", "51", "52", "53", "54"])

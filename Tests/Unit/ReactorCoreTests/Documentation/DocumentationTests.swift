@@ -149,7 +149,7 @@ import Testing
 
   @Test func `every limit names a test that is there`() throws {
     let lines = try Repository.markdown("Documentation/Limits.md").lines
-    let files = ["Tests", "Tools/Tests", "Sources/ReactorTesting", "Examples/Gateway/Tests"]
+    let files = ["Tests", "Tools/Tests", "Sources/ReactorConformance", "Examples/Gateway/Tests"]
       .flatMap { Repository.swiftFiles(in: $0) }
     let names = Set(files.map { $0.split(separator: "/").last.map(String.init) ?? "" })
     for line in lines where line.hasPrefix("| ") && !line.hasPrefix("| ---") && !line.hasPrefix("| What") {
