@@ -233,7 +233,7 @@ let tests: [Target] = [
     of: "ReactorObservabilityTests",
     observability + recorders + asyncHTTPClient + httpTypes + [
       "ReactorObservability", "ReactorAsyncHTTPClient", "ReactorCore", "ReactorFleet", "ReactorInspector",
-      "ReactorOutbox", "ReactorTesting", "TestSupport",
+      "ReactorOutbox", "ReactorConformance", "ReactorTesting", "TestSupport",
     ], settings: settings(trait: "Observability") + [.define("AsyncHTTPClient", .when(traits: ["Server"]))]),
 ]
 // With REACTOR_TESTS=ReactorCoreTests,Races only these test targets are compiled and linked; the

@@ -4,6 +4,7 @@
   import HTTPTypes
   import InMemoryTracing
   import ReactorAsyncHTTPClient
+  import ReactorConformance
   import ReactorTesting
   import Testing
   import Tracing
