@@ -6,6 +6,7 @@
   import NIOHTTP1
   import ReactorAsyncHTTPClient
   import ReactorCore
+  import ReactorConformance
   import ReactorTesting
   import TestSupport
   import Testing

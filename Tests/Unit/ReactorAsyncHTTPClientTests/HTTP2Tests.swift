@@ -5,6 +5,7 @@
   import NIOSSL
   import ReactorAsyncHTTPClient
   import ReactorCore
+  import ReactorConformance
   import ReactorTesting
   import TestSupport
   import Testing

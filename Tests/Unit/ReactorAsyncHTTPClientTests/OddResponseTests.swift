@@ -3,6 +3,7 @@
   import HTTPTypes
   import ReactorAsyncHTTPClient
   import ReactorCore
+  import ReactorConformance
   import ReactorTesting
   import TestSupport
   import Testing
