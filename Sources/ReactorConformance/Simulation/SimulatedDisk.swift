@@ -40,7 +40,7 @@ public final class SimulatedDisk: Sendable {
   package func open(in process: SimulatedProcess?) -> some Persistence { Handle(disk: self, tenant: tenant(process)) }
 
   /// Crashes every process that has opened the disk. All its calls, in flight and later, throw
-  /// ``FaultyPersistence/Crashed``.
+  /// `FaultyPersistence.Crashed`.
   public func crash() { process.add(1, ordering: .relaxed) }
 
   /// Returns all records on the disk, without latency and faults.

@@ -12,7 +12,7 @@ package final class SimulatedProcess: Sendable {
   package var hasCrashed: Bool { end.isOpen }
 
   /// Crashes the process. All its calls of a disk, in flight and later, throw
-  /// ``FaultyPersistence/Crashed``.
+  /// `FaultyPersistence.Crashed`.
   package func crash() { end.open() }
 
   /// Waits until the process has crashed.
