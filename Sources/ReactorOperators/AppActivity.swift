@@ -28,7 +28,7 @@ extension AppActivity {
 ///
 /// - On Apple platforms, the sources are the notifications of `UIApplication`, `NSApplication` or
 ///   `WKApplication`.
-/// - On macOS, no app is suspended, so ``leftActive`` has no elements.
+/// - On macOS, no app is suspended, so `leftActive` has no elements.
 /// - On other platforms, programs do not become active, and the streams have no elements. They live
 ///   as long as their readers.
 public struct SystemAppActivity: AppActivity {
