@@ -34,9 +34,9 @@ public struct LiveMapping: Sendable {
   /// Creates the meaning of another server's events.
   ///
   /// - Parameters:
-  ///   - resumes: `true` if the server repeats everything behind the request's `Last-Event-ID`, after
-  ///     a reconnection and after a launch, which may send an id that is weeks old. By default, each
-  ///     connection counts as a gap.
+  ///   - resumes: `true` if the server repeats everything behind the request's `Last-Event-ID`,
+  ///     after a reconnection and after a launch, which may send an id that is weeks old. By
+  ///     default, each connection counts as a gap.
   ///   - covers: The resources whose changes the stream tells. They poll rarely while it is open,
   ///     and a gap concerns them.
   ///   - heartbeat: The interval at which the server sends at least a comment. If nothing arrives

@@ -69,8 +69,8 @@ final class ChangeMarks: Sendable {
       if set.isAll { state = State(all: mark) }
       var forgotten = Self.trim(&state.groups, to: Self.limit) + Self.trim(&state.urls, to: Self.limit)
       forgotten += Self.trim(&state.paths, to: Self.pathLimit)
-      // The marks of an earlier process share a number, and one of a later number may have an earlier
-      // date, since the clock was set back.
+      // The marks of an earlier process share a number, and one of a later number may have an
+      // earlier date, since the clock was set back.
       for forgotten in forgotten { state.all = state.all.map { Mark(later: $0, forgotten) } ?? forgotten }
       latest.store(number, ordering: .releasing)
       return number

@@ -151,7 +151,8 @@ package struct FormDirectory: Sendable {
   /// Removes the form of an entry that was removed. If that fails, a later reading removes it.
   package func removeForm(of id: UUID, in scope: Scope) {
     _ = try? system.remove(path(of: Name(id, in: scope)))
-    // One of an entry that was not in the store for a time. What cannot be listed is removed in a week.
+    // One of an entry that was not in the store for a time. What cannot be listed is removed in a
+    // week.
     for left in (try? names(of: scope, id)) ?? [] { _ = try? system.remove(path(of: left)) }
   }
 
