@@ -99,7 +99,8 @@ public final class ChangeFeed: Sendable {
   /// ```
   ///
   /// Call it once your server refuses the old rights: the clients reconnect after a moment. No
-  /// change is delivered to the streams from here on.
+  /// change is delivered to the streams that are open now. A request that was authenticated before
+  /// and opens its stream after this call is not among them: check the right again after opening.
   public func disconnect(_ audience: ChangeAudience) {
     wake { ($0.seats.removeAll(of: audience), $0.log.head) }
   }

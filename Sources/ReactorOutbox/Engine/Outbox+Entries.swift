@@ -54,7 +54,7 @@ extension Outbox.Entry {
   /// Returns the error of a refusal of which only the saved part is known.
   private static func error(of entry: OutboxEntry) -> ReactorError {
     guard let outcome = entry.outcome else { return .network(MutationError.expired) }
-    guard let status = outcome.status, (100...599).contains(status), !(200...299).contains(status) else {
+    guard let status = outcome.status, (100...999).contains(status), !(200...299).contains(status) else {
       return .invalidResource(outcome.reason)
     }
     let refusal = outcome.refusal

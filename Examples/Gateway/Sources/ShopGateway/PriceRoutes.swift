@@ -24,6 +24,7 @@ struct PriceRoutes: Sendable {
       do {
         product = try await shop.setPrice(price.cents, of: id)
       } catch ReactorError.server(let response, _) {
+        if response.status.kind != .clientError { publishChange(of: id) }
         throw HTTPError(response.status.code == 404 ? .notFound : .badGateway)
       } catch {
         // Without an answer, the catalogue may have changed the price all the same.

@@ -125,7 +125,7 @@ public final class NewsReader {
     let user = model
     if !discardsUnsent {
       await user.layer.outbox.drain(within: .seconds(2))
-      let count = user.layer.outbox.entries.count
+      let count = try await user.layer.outbox.reload().count
       guard count == 0 else { throw UnsentChanges(count: count) }
     }
     // Somebody may have signed out meanwhile.

@@ -184,7 +184,8 @@ private func answer(_ layer: ModelLayer) async throws {
 }
 
 private func signOut(_ layer: ModelLayer) async throws {
-  let left = await layer.outbox.drain(within: .seconds(10))
+  await layer.outbox.drain(within: .seconds(10))
+  let left = try await layer.outbox.reload().count
   if left == 0 || confirm("\(left) changes were not accepted. Sign out anyway?") {
     try await layer.signOut()
   }

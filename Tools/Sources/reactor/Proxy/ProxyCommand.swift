@@ -33,8 +33,8 @@ struct ProxyCommand: AsyncParsableCommand {
       With --live, a GET of that path is a stream of server-sent events, which tells what requests through the proxy have \
       changed: for each unsafe request that succeeded, its URL, those of Location and Content-Location, and the groups of \
       Cache-Group-Invalidation (RFC 9875). ReactorLive reads it, and so does any client of server-sent events. It tells \
-      neither contents nor users, and names no secret query item, but everyone whom the proxy serves may follow it. Changes \
-      that bypass the proxy are not told. The path is the proxy's, even if the server has a resource of that name. Something \
+      no contents and names no secret query item, but everyone whom the proxy serves may follow it, and the paths may be \
+      secrets themselves. Changes that bypass the proxy are not told. The path is the proxy's, even if the server has a resource of that name. Something \
       is sent every 15 seconds. A stream ends after about 15 minutes, and the client reconnects. At most half of \
       --max-connections may be streams; a further one is a 503 with Retry-After.
 
