@@ -218,9 +218,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Readers and streams show the draft at once. When the server accepts the request, the draft
   /// stays until a newer value is fetched, and the resource is invalidated. When the server refuses
   /// it, the draft is gone; drafts of other writes stay. Once the method has thrown a refusal,
-  /// ``cached(_:)`` and new streams do not have the draft, and neither does a ``LiveResource`` of the
-  /// resource that the main actor reads. A stream that iterates yields the next state a turn later.
-  /// An accepted draft stays also where the response cannot be parsed.
+  /// ``cached(_:)`` and new streams do not have the draft, and neither does a ``LiveResource`` of
+  /// the resource that the main actor reads. A stream that iterates yields the next state a turn
+  /// later. An accepted draft stays also where the response cannot be parsed.
   ///
   /// Writes of one resource are sent one after the other. A fetch of the resource waits for the
   /// write being sent, so that its response has the change. The draft is never saved, and ends with
