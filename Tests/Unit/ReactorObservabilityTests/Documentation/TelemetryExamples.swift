@@ -14,7 +14,7 @@
     var configuration = ReactorConfiguration()
     configuration.instrument = observability
     let layer = ModelLayer(baseURL: api, configuration: configuration)
-    async let reports: Void = observability.run(layer)
+    async let _ = observability.run(layer)
     try await serve(layer)
   }
 
