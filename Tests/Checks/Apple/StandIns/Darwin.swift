@@ -7,6 +7,7 @@ public let SO_NOSIGPIPE: Int32 = 0x1022
 
 extension stat {
   public var st_mtimespec: timespec { st_mtim }
+  public var st_ctimespec: timespec { st_ctim }
 }
 
 /// On Linux, a pointer to a directory's stream is opaque.
