@@ -131,7 +131,8 @@ package struct LastOutcome: Sendable, Hashable {
   /// The part of a refusal that explains it.
   package struct Refusal: Sendable, Hashable {
     package var contentType: String?
-    /// The body; `nil` if it has more than ``longest`` bytes.
+    /// The body, if it is a JSON object of at most ``longest`` bytes; `nil` for any other. Other texts
+    /// explain nothing to a program, and may repeat the credential of the request.
     package var body: Data?
     /// The number of bytes of the body.
     package var size: Int
@@ -142,7 +143,8 @@ package struct LastOutcome: Sendable, Hashable {
     package init(contentType: String?, body: Data) {
       // A server may send a field of any length.
       self.contentType = contentType.flatMap { $0.utf8.count <= 256 ? $0 : nil }
-      self.body = body.count <= Self.longest ? body : nil
+      let start = body.first { !" \t\r\n".utf8.contains($0) }
+      self.body = body.count <= Self.longest && start == UInt8(ascii: "{") ? body : nil
       size = body.count
     }
   }

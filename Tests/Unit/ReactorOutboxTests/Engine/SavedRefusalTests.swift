@@ -45,9 +45,20 @@ struct SavedRefusalTests {
   @Test(arguments: [(4_096, "with 4096 bytes"), (4_097, "with 4097 bytes, which were not saved")])
   func `says that a long body was not saved`(size: Int, text: String) async throws {
     let errors = try await errors(
-      after: .response(.badRequest, body: Data(repeating: 0x20, count: size)))
+      after: .response(.badRequest, body: Self.json(ofSize: size)))
     #expect(errors.last?.description == "\(Self.request): the server answered 400 \(text)")
     #expect(errors.last?.serverMessage == nil)
+  }
+
+  @Test func `has no body that is not JSON, which may repeat the credential`() async throws {
+    let errors = try await errors(
+      after: .response(.unprocessableContent, body: Data("no, Bearer token-of-ann".utf8)))
+    #expect(
+      errors.last?.description == "\(Self.request): the server answered 422 with 23 bytes, which were not saved")
+  }
+
+  private static func json(ofSize size: Int) -> Data {
+    Data("{".utf8) + Data(repeating: 0x20, count: size - 2) + Data("}".utf8)
   }
 
   @Test func `of an earlier release says that its body was not saved`() async throws {
@@ -83,7 +94,7 @@ struct SavedRefusalTests {
     let store = MemoryStore()
     let writer = Writer(storage: store) { $0.mutations = [Large.self] }
     writer.transport.answer(
-      "/v1/b", with: ScriptedTransport.Answer.response(.badRequest, body: Data(repeating: 0x20, count: 4_096)))
+      "/v1/b", with: ScriptedTransport.Answer.response(.badRequest, body: Self.json(ofSize: 4_096)))
     try await writer.layer.submit(Large(text: String(repeating: "x", count: length)))
     await writer.wait(for: "refused")
     let entry = try await saved(in: store)
