@@ -131,8 +131,8 @@ package struct LastOutcome: Sendable, Hashable {
   /// The part of a refusal that explains it.
   package struct Refusal: Sendable, Hashable {
     package var contentType: String?
-    /// The body, if it is a JSON object of at most ``longest`` bytes; `nil` for any other. Other texts
-    /// explain nothing to a program, and may repeat the credential of the request.
+    /// The body, if it is a JSON object of at most ``longest`` bytes; `nil` for any other. Other
+    /// texts explain nothing to a program, and may repeat the credential of the request.
     package var body: Data?
     /// The number of bytes of the body.
     package var size: Int
