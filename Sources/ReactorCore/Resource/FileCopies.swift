@@ -37,7 +37,8 @@ package final class FileCopies: Sendable {
     func check() throws { if state.withLock(\.isCancelled) { throw CancellationError() } }
   }
 
-  /// Runs `body` on a thread that may block.
+  /// Runs `body` on a thread that may block; in a task with an executor of the program's, on that
+  /// executor, which the program has chosen for its work.
   ///
   /// A cancelled caller that still waits for its turn leaves at once. Later, it leaves when `body`
   /// ends.
@@ -48,6 +49,7 @@ package final class FileCopies: Sendable {
   package func run<Value: Sendable>(
     _ body: @escaping @Sendable (_ check: () throws -> Void) throws -> Value
   ) async throws -> Value {
+    if withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor }) != nil { return try body { try Task.checkCancellation() } }
     let (copy, shot) = (Copy(), OneShot<Result<Value, any Error>>())
     let queue = queues[turn.wrappingAdd(1, ordering: .relaxed).newValue & (Self.limit - 1)]
     return try await withTaskCancellationHandler {
