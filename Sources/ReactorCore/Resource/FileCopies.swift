@@ -49,7 +49,9 @@ package final class FileCopies: Sendable {
   package func run<Value: Sendable>(
     _ body: @escaping @Sendable (_ check: () throws -> Void) throws -> Value
   ) async throws -> Value {
-    if withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor }) != nil { return try body { try Task.checkCancellation() } }
+    if withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor }) != nil {
+      return try body { try Task.checkCancellation() }
+    }
     let (copy, shot) = (Copy(), OneShot<Result<Value, any Error>>())
     let queue = queues[turn.wrappingAdd(1, ordering: .relaxed).newValue & (Self.limit - 1)]
     return try await withTaskCancellationHandler {
