@@ -76,8 +76,9 @@ extension OutboxWorld {
     }
     for id in copies where !kept.contains(id) && files.forms.contains(id) {
       guard let record = book.record(id) else { return world.check(false, "the copy \(id) is nobody's") }
-      // A whole copy whose entry was never added is kept for a week (decision 0075).
-      let mayStay = record.end == nil || !isLast && (record.mayLeaveCopy || !record.isOver)
+      // A whole copy whose entry a sign-out kept from being added stays for a week (decision 0075).
+      let isNeverAdded = record.end == nil && traits.signsOut
+      let mayStay = isNeverAdded || !isLast && (record.mayLeaveCopy || !record.isOver)
       world.check(mayStay, "a copy of \(record.errand) stays, whose entry has ended: \(record.end ?? "not added")")
     }
   }
