@@ -3,13 +3,13 @@ import ReactorFleet
 import Synchronization
 
 /// Records, and the order of commits and fences.
-extension FleetStoreConformance.Check {
+extension FleetStoreConformance {
   static let records = [
-    Self("an empty store has no record") { subject in
+    Check("an empty store has no record") { subject in
       let view = try await subject.store.read(subject.record, known: nil)
       subject.expect(view == FleetStoredRecord(), "read returned \(view)")
     },
-    Self("a record comes back byte for byte") { subject in
+    Check("a record comes back byte for byte") { subject in
       for body in [Data(), Data(0...255), Data("\r\n$-1\r\n".utf8), Data(repeating: 7, count: 300_000)] {
         let head = Data((0...255).reversed())
         let ticket = try await subject.ticket()
@@ -21,7 +21,7 @@ extension FleetStoreConformance.Check {
           "a record of \(body.count) bytes came back as \(view.body?.count ?? -1) bytes")
       }
     },
-    Self("the body is left out for a server that has its version") { subject in
+    Check("the body is left out for a server that has its version") { subject in
       let ticket = try await subject.ticket()
       subject.expect(try await subject.commit(ticket), .kept)
       let known = try await subject.store.read(subject.record, known: ticket.version)
@@ -29,7 +29,7 @@ extension FleetStoreConformance.Check {
       let other = try await subject.store.read(subject.record, known: FleetVersion(rawValue: 1))
       subject.expect(other.body == Data("body".utf8), "read(known:) of another version returned no body")
     },
-    Self("records of a URL and of other URLs are apart") { subject in
+    Check("records of a URL and of other URLs are apart") { subject in
       let records = [("url", "00"), ("url", "00.01"), ("other", "00")].map {
         FleetRecordID(url: FleetURLID(text: $0.0), name: $0.1)
       }
@@ -38,7 +38,7 @@ extension FleetStoreConformance.Check {
       }
       for (index, record) in records.enumerated() { try await subject.expect(holds: "\(index)", record) }
     },
-    Self("a 304 replaces the head, and leaves the body and its version") { subject in
+    Check("a 304 replaces the head, and leaves the body and its version") { subject in
       let first = try await subject.ticket()
       subject.expect(try await subject.commit(first), .kept)
       let second = try await subject.ticket()
@@ -50,14 +50,14 @@ extension FleetStoreConformance.Check {
         view.versions == FleetVersions(body: first.version, confirmation: second.version),
         "its versions are \(view.versions)")
     },
-    Self("a 304 to another version than the stored one is not kept") { subject in
+    Check("a 304 to another version than the stored one is not kept") { subject in
       let (first, second) = (try await subject.ticket(), try await subject.ticket(nil, .ticket))
       subject.expect(try await subject.commit(second), .kept)
       let third = try await subject.ticket()
       subject.expect(try await subject.confirm(third, of: first.version), .older)
       try await subject.expect(holds: "body")
     },
-    Self("of more than 16 records of a URL the oldest are removed") { subject in
+    Check("of more than 16 records of a URL the oldest are removed") { subject in
       let records = (10..<30).map { FleetRecordID(url: subject.record.url, name: "\($0)") }
       for record in records {
         subject.expect(try await subject.commit(try await subject.ticket(record), record.name), .kept)
@@ -65,7 +65,7 @@ extension FleetStoreConformance.Check {
       for record in records.prefix(4) { try await subject.expect(holds: nil, record) }
       for record in records.dropFirst(4) { try await subject.expect(holds: record.name, record) }
     },
-    Self("the record without a point in its name, by which the others are found, outlives them") { subject in
+    Check("the record without a point in its name, by which the others are found, outlives them") { subject in
       let variants = (10..<30).map { FleetRecordID(url: subject.record.url, name: "\(subject.record.name).\($0)") }
       for record in [subject.record] + variants {
         subject.expect(try await subject.commit(try await subject.ticket(record), record.name), .kept)
@@ -74,7 +74,7 @@ extension FleetStoreConformance.Check {
       for record in variants.prefix(5) { try await subject.expect(holds: nil, record) }
       for record in variants.dropFirst(5) { try await subject.expect(holds: record.name, record) }
     },
-    Self("nothing is kept beyond its retention") { subject in
+    Check("nothing is kept beyond its retention") { subject in
       let ticket = try await subject.store.begin(
         subject.record, .lease, lease: .milliseconds(5), retention: .milliseconds(5))
       guard case .granted(let ticket, _) = ticket else { return subject.expect(false, "begin returned \(ticket)") }
@@ -89,7 +89,7 @@ extension FleetStoreConformance.Check {
   ]
 
   static let order = [
-    Self("tickets of a URL increase, and never come twice") { subject in
+    Check("tickets of a URL increase, and never come twice") { subject in
       let other = FleetRecordID(url: subject.record.url, name: "01")
       let tickets = try await withThrowingTaskGroup(of: FleetTicket.self) { group in
         for index in 0..<50 { group.addTask { try await subject.ticket(index % 2 == 0 ? nil : other, .ticket) } }
@@ -99,14 +99,14 @@ extension FleetStoreConformance.Check {
       let next = try await subject.ticket(nil, .ticket)
       subject.expect(tickets.allSatisfy { $0.version < next.version }, "a later ticket is not above earlier ones")
     },
-    Self("the later request wins, whichever response comes first") { subject in
+    Check("the later request wins, whichever response comes first") { subject in
       let (first, second) = (try await subject.ticket(), try await subject.ticket(nil, .ticket))
       subject.expect(try await subject.commit(second, "second"), .kept)
       subject.expect(try await subject.commit(first, "first"), .older)
       subject.expect(try await subject.commit(second, "again"), .older)
       try await subject.expect(holds: "second")
     },
-    Self("a response to a request from before a fence is not kept") { subject in
+    Check("a response to a request from before a fence is not kept") { subject in
       let before = try await subject.ticket()
       let fence = try await subject.store.fence(subject.record.url, removes: false, replaying: nil)
       subject.expect(fence > before.version, "the fence is not above an earlier ticket")
@@ -115,7 +115,7 @@ extension FleetStoreConformance.Check {
       subject.expect(after.version > fence, "a ticket is not above an earlier fence")
       subject.expect(try await subject.commit(after), .kept)
     },
-    Self("a fence makes the stored record stale, and a later 304 makes it fresh") { subject in
+    Check("a fence makes the stored record stale, and a later 304 makes it fresh") { subject in
       let first = try await subject.ticket()
       subject.expect(try await subject.commit(first), .kept)
       let fence = try await subject.store.fence(subject.record.url, removes: false, replaying: nil)
@@ -126,7 +126,7 @@ extension FleetStoreConformance.Check {
       let fresh = try await subject.store.read(subject.record, known: nil)
       subject.expect(!fresh.versions.isFenced, "a confirmed record is fenced")
     },
-    Self("a removal removes every record of the URL, and a request from before is not kept") { subject in
+    Check("a removal removes every record of the URL, and a request from before is not kept") { subject in
       let other = FleetRecordID(url: subject.record.url, name: "01")
       for record in [subject.record, other] {
         subject.expect(try await subject.commit(try await subject.ticket(record)), .kept)
@@ -141,7 +141,7 @@ extension FleetStoreConformance.Check {
       subject.expect(try await subject.commit(after, "after"), .kept)
       try await subject.expect(holds: "after")
     },
-    Self("a fence that is replayed has its version, and does nothing the second time") { subject in
+    Check("a fence that is replayed has its version, and does nothing the second time") { subject in
       let before = try await subject.ticket()
       let fence = FleetVersion(rawValue: before.version.rawValue + 1_000_000_000)
       for _ in 0..<2 {
@@ -152,17 +152,17 @@ extension FleetStoreConformance.Check {
       let after = try await subject.ticket(nil, .ticket)
       subject.expect(after.version > fence, "a ticket is not above the replayed fence")
     },
-    Self("a fence of a URL concerns no other") { subject in
+    Check("a fence of a URL concerns no other") { subject in
       let ticket = try await subject.ticket()
       _ = try await subject.store.fence(FleetURLID(text: "other"), removes: false, replaying: nil)
       subject.expect(try await subject.commit(ticket), .kept)
     },
-    Self("a commit without its hash is lost") { subject in
+    Check("a commit without its hash is lost") { subject in
       let ticket = FleetTicket(record: subject.record, version: FleetVersion(rawValue: 1))
       subject.expect(try await subject.commit(ticket), .lost)
       try await subject.expect(holds: nil)
     },
-    Self("of many commits at once the latest ticket stays") { subject in
+    Check("of many commits at once the latest ticket stays") { subject in
       var tickets: [FleetTicket] = []
       for _ in 0..<20 { tickets.append(try await subject.ticket(nil, .ticket)) }
       try await withThrowingTaskGroup(of: Void.self) { group in

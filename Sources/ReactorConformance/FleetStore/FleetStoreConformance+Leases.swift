@@ -3,9 +3,9 @@ import ReactorFleet
 import Synchronization
 
 /// Leases, and the messages of a fleet.
-extension FleetStoreConformance.Check {
+extension FleetStoreConformance {
   static let leases = [
-    Self("one of many gets the lease") { subject in
+    Check("one of many gets the lease") { subject in
       let beginnings = try await withThrowingTaskGroup(of: FleetLeaseAnswer.self) { group in
         for _ in 0..<20 { group.addTask { try await subject.begin() } }
         return try await group.reduce(into: []) { $0.append($1) }
@@ -14,12 +14,12 @@ extension FleetStoreConformance.Check {
       let held = beginnings.filter { if case .held = $0 { true } else { false } }
       subject.expect(granted.count == 1 && held.count == 19, "\(granted.count) got it, and \(held.count) wait")
     },
-    Self("a server that waits is told how long") { subject in
+    Check("a server that waits is told how long") { subject in
       _ = try await subject.ticket(lease: .seconds(60))
       guard case .held(let time, _) = try await subject.begin() else { return subject.expect(false, "granted twice") }
       subject.expect(time > .seconds(50) && time <= .seconds(60), "the lease of a minute ends in \(time)")
     },
-    Self("a ticket without a lease is drawn while another server has the lease, and blocks no server") { subject in
+    Check("a ticket without a lease is drawn while another server has the lease, and blocks no server") { subject in
       let other = FleetRecordID(url: subject.record.url, name: "01")
       let lease = try await subject.ticket()
       guard case .pass(let ticket, _) = try await subject.begin(nil, .ticket) else {
@@ -30,14 +30,14 @@ extension FleetStoreConformance.Check {
         return subject.expect(false, "a ticket without a lease holds others up")
       }
     },
-    Self("a lease that is over goes to the next, and its ticket is still good") { subject in
+    Check("a lease that is over goes to the next, and its ticket is still good") { subject in
       let first = try await subject.ticket(lease: .milliseconds(5))
       try await subject.wait(for: "the end of the lease") {
         if case .granted = try await subject.begin() { true } else { false }
       }
       subject.expect(try await subject.commit(first), .kept)
     },
-    Self("a lease is extended as long as its ticket has it") { subject in
+    Check("a lease is extended as long as its ticket has it") { subject in
       let first = try await subject.ticket(lease: .milliseconds(200))
       if try await subject.store.renew(first, lease: .seconds(60)) {
         guard case .held(let time, _) = try await subject.begin() else { return subject.expect(false, "it has ended") }
@@ -46,7 +46,7 @@ extension FleetStoreConformance.Check {
       try await subject.store.release(first, .abandoned)
       subject.expect(try await !subject.store.renew(first, lease: .seconds(60)), "a lease was extended after its end")
     },
-    Self("a commit ends the lease, but not another server's lease") { subject in
+    Check("a commit ends the lease, but not another server's lease") { subject in
       let ticket = try await subject.ticket()
       subject.expect(try await subject.commit(ticket), .kept)
       guard case .granted(_, let versions) = try await subject.begin() else {
@@ -54,7 +54,7 @@ extension FleetStoreConformance.Check {
       }
       subject.expect(versions.body == ticket.version, "begin tells the versions \(versions)")
     },
-    Self("a lease that is given back goes to the next") { subject in
+    Check("a lease that is given back goes to the next") { subject in
       let ticket = try await subject.ticket()
       try await subject.store.release(ticket, .abandoned)
       guard case .granted(let next, _) = try await subject.begin() else { return subject.expect(false, "it is held") }
@@ -62,7 +62,7 @@ extension FleetStoreConformance.Check {
       try await subject.store.release(ticket, .abandoned)
       guard case .held = try await subject.begin() else { return subject.expect(false, "\(next) has lost it") }
     },
-    Self("after a failure servers hold back for a while, except for a forced request") { subject in
+    Check("after a failure servers hold back for a while, except for a forced request") { subject in
       try await subject.store.release(try await subject.ticket(), .failed(.seconds(60)))
       guard case .failed(let time, _) = try await subject.begin() else { return subject.expect(false, "one asks") }
       subject.expect(time > .seconds(50) && time <= .seconds(60), "a failure of a minute ends in \(time)")
@@ -72,13 +72,13 @@ extension FleetStoreConformance.Check {
         return subject.expect(false, "a response does not end the failure")
       }
     },
-    Self("a failure ends by itself") { subject in
+    Check("a failure ends by itself") { subject in
       try await subject.store.release(try await subject.ticket(), .failed(.milliseconds(5)))
       try await subject.wait(for: "the end of the failure") {
         if case .granted = try await subject.begin() { true } else { false }
       }
     },
-    Self("while responses cannot be stored, no server waits for one") { subject in
+    Check("while responses cannot be stored, no server waits for one") { subject in
       try await subject.store.release(try await subject.ticket(), .pass(.seconds(60)))
       for _ in 0..<3 {
         guard case .pass = try await subject.begin() else { return subject.expect(false, "one waits for another") }
@@ -89,7 +89,7 @@ extension FleetStoreConformance.Check {
   ]
 
   static let messages = [
-    Self("followers get messages about fences, stored bodies, and finished requests that others wait for") { subject in
+    Check("followers get messages about fences, stored bodies, and finished requests that others wait for") { subject in
       try await subject.following { heard in
         let first = try await subject.ticket()
         subject.expect(try await subject.commit(first), .kept)
@@ -110,7 +110,7 @@ extension FleetStoreConformance.Check {
         try await subject.wait(for: "the messages \(expected)") { heard() == expected }
       }
     },
-    Self("a heartbeat comes back only to its server") { subject in
+    Check("a heartbeat comes back only to its server") { subject in
       try await subject.following("one") { one in
         try await subject.following("two") { two in
           _ = try await subject.store.beat("one", nonce: 41, scopes: [])
@@ -121,14 +121,14 @@ extension FleetStoreConformance.Check {
       }
       try await subject.wait(for: "the end of the followers") { try await subject.store.nodes() == 0 }
     },
-    Self("a beat without a follower is no error, and names the store") { subject in
+    Check("a beat without a follower is no error, and names the store") { subject in
       let pulses = [
         try await subject.store.beat("none", nonce: 1, scopes: []),
         try await subject.store.beat("none", nonce: 2, scopes: []),
       ]
       subject.expect(pulses[0] == pulses[1] && !pulses[0].store.isEmpty, "two beats returned \(pulses)")
     },
-    Self("a scope has one generation until it is renewed, which everybody is told") { subject in
+    Check("a scope has one generation until it is renewed, which everybody is told") { subject in
       let (first, other) = (
         try await subject.store.generation(of: "scope", renews: false),
         try await subject.store.generation(of: "other", renews: false)

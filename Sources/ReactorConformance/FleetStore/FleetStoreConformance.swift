@@ -26,30 +26,17 @@ public struct FleetStoreConformance: Sendable {
   ///
   /// - Throws: The errors of creating a store. An error of a check is an issue.
   public func run(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    for check in Check.all {
+    for check in Self.checks {
       let store = try await make()
-      do {
-        try await check.body(Subject(store: store, check: check.name, location: sourceLocation))
-      } catch {
-        Issue.record("\(check.name): threw \(error)", sourceLocation: sourceLocation)
-      }
+      await check.run(Subject(store: store, check: check.name, location: sourceLocation), at: sourceLocation)
     }
   }
 }
 
 extension FleetStoreConformance {
-  /// A promise of the contract, and its check.
-  struct Check: Sendable {
-    let name: String
-    let body: @Sendable (Subject) async throws -> Void
+  typealias Check = ConformanceCheck<Subject>
 
-    init(_ name: String, _ body: @escaping @Sendable (Subject) async throws -> Void) {
-      self.name = name
-      self.body = body
-    }
-
-    static var all: [Check] { records + order + leases + messages }
-  }
+  static var checks: [Check] { records + order + leases + messages }
 
   /// The store under test.
   struct Subject: Sendable {

@@ -3,17 +3,15 @@ import ReactorCore
 import ReactorOutbox
 
 /// The entries of one scope, and commits.
-extension OutboxStorageConformance.Check {
-  private typealias Samples = OutboxStorageConformance.Samples
-
+extension OutboxStorageConformance {
   static let entries = [
-    Self("an empty store has no contents") { subject in
+    Check("an empty store has no contents") { subject in
       let contents = try await subject.storage.contents(of: .shared)
       subject.expect(contents.withoutIdentity == OutboxContents(), "contents(of:) returned \(contents)")
       subject.expect(
         try await subject.storage.commit([], in: .shared) == [], "a commit without changes returned numbers")
     },
-    Self("entries come back as they were added") { subject in
+    Check("entries come back as they were added") { subject in
       var entries = [
         Samples.entry(lane: ""), Samples.entry(lane: "Zoë\r\n日本 \u{0}"), Samples.entry(lane: "e\u{301}"),
         Samples.entry(""),
@@ -30,7 +28,7 @@ extension OutboxStorageConformance.Check {
         "the startIndex of an entry's bytes is not 0; copy them with Data(_:)")
       subject.expect(contents.setAside.isEmpty, "setAside is not empty, but nothing was damaged")
     },
-    Self("an update replaces lane and bytes") { subject in
+    Check("an update replaces lane and bytes") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
       var changed = Samples.changed(entries[1], "changed", lane: "other")
@@ -42,7 +40,7 @@ extension OutboxStorageConformance.Check {
       let stored = try await subject.storage.contents(of: .shared).entries
       subject.expect(stored.map(\.number) == numbers, "the update changed the number of an entry")
     },
-    Self("a removed entry is gone, and the others stay") { subject in
+    Check("a removed entry is gone, and the others stay") { subject in
       let entries = Samples.entries(3)
       _ = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
       try await subject.commit(.remove(entries[1].id))
@@ -52,7 +50,7 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.add(entries[1]))
       try await subject.expect(holds: [entries[0], entries[2], entries[1]], "after a second addition: ")
     },
-    Self("the changes of a commit are applied in order") { subject in
+    Check("the changes of a commit are applied in order") { subject in
       let (first, second) = (Samples.entry("1"), Samples.entry("2"))
       let changed = Samples.changed(first, "changed")
       let numbers = try await subject.commit(
@@ -65,12 +63,12 @@ extension OutboxStorageConformance.Check {
   ]
 
   static let order = [
-    Self("entries are listed in the order of their commits") { subject in
+    Check("entries are listed in the order of their commits") { subject in
       let entries = Samples.entries(40)
       for entry in entries { try await subject.commit(.add(entry)) }
       try await subject.expect(holds: entries)
     },
-    Self("a moved entry becomes the last") { subject in
+    Check("a moved entry becomes the last") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
       let changed = Samples.changed(entries[0], "moved", lane: "other")
@@ -83,7 +81,7 @@ extension OutboxStorageConformance.Check {
         try await subject.storage.contents(of: .shared).entries.last?.number == moved.last,
         "the entry's number differs from the number that the move returned")
     },
-    Self("the numbers of removed entries are not used again") { subject in
+    Check("the numbers of removed entries are not used again") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
       for entry in entries { try await subject.commit(.remove(entry.id)) }
@@ -92,7 +90,7 @@ extension OutboxStorageConformance.Check {
       subject.expect(
         next.count == 1 && next.allSatisfy { $0 > numbers[2] }, "commit(_:in:) returned \(next) after \(numbers)")
     },
-    Self("concurrent commits are all stored, in the order of their numbers") { subject in
+    Check("concurrent commits are all stored, in the order of their numbers") { subject in
       let entries = Samples.entries(24)
       let numbered = try await withThrowingTaskGroup(of: (UInt64?, StoredEntry).self) { group in
         for entry in entries { group.addTask { (try await subject.commit(.add(entry)).first, entry) } }
@@ -104,7 +102,7 @@ extension OutboxStorageConformance.Check {
   ]
 
   static let refusals = [
-    Self("an unknown entry can be neither updated nor moved, and nothing of the commit is applied") { subject in
+    Check("an unknown entry can be neither updated nor moved, and nothing of the commit is applied") { subject in
       let (stored, unknown) = (Samples.entry("stored"), Samples.entry("unknown"))
       try await subject.commit(.add(stored))
       let others: [OutboxChange] = [
@@ -116,7 +114,7 @@ extension OutboxStorageConformance.Check {
       try await subject.expect(.unknownEntry(stored.id), of: [.remove(stored.id), .update(stored)])
       try await subject.expect(holds: [stored])
     },
-    Self("a commit is refused if an entry is not stored as it requires") { subject in
+    Check("a commit is refused if an entry is not stored as it requires") { subject in
       let (stored, other) = (Samples.entry("1"), Samples.entry("2"))
       let changed = Samples.changed(stored, "changed")
       try await subject.commit(.add(stored), .add(other))
@@ -129,7 +127,7 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.update(stored), .require(stored), .move(changed), .require(changed))
       try await subject.expect(holds: [other, changed])
     },
-    Self("an entry cannot be added twice, and nothing of the commit is applied") { subject in
+    Check("an entry cannot be added twice, and nothing of the commit is applied") { subject in
       let stored = Samples.entry("stored")
       try await subject.commit(.add(stored))
       try await subject.expect(
@@ -137,7 +135,7 @@ extension OutboxStorageConformance.Check {
       let new = Samples.entry("new")
       try await subject.expect(.duplicateEntry(new.id), of: [.add(new), .add(new)])
     },
-    Self("an entry larger than a mebibyte is refused, and nothing of the commit is applied") { subject in
+    Check("an entry larger than a mebibyte is refused, and nothing of the commit is applied") { subject in
       let stored = Samples.entry("stored")
       try await subject.commit(.add(stored))
       let size = StoredEntry.byteLimit + 1
@@ -150,7 +148,7 @@ extension OutboxStorageConformance.Check {
         }
       }
     },
-    Self("a scope has at most 10,000 entries") { subject in
+    Check("a scope has at most 10,000 entries") { subject in
       let limit = OutboxContents.entryLimit
       let entries = Samples.entries(limit)
       _ = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
@@ -164,14 +162,14 @@ extension OutboxStorageConformance.Check {
   ]
 
   static let identities = [
-    Self("server ids are stored and replaced") { subject in
+    Check("server ids are stored and replaced") { subject in
       try await subject.commit(.identify("a", Data("1".utf8)), .identify("b \u{0}ü", Data(#""x""#.utf8)))
       try await subject.commit(.identify("a", Data("2".utf8)))
       let identities = try await subject.storage.contents(of: .shared).identities
       subject.expect(
         identities == ["a": Data("2".utf8), "b \u{0}ü": Data(#""x""#.utf8)], "contents(of:) has the ids \(identities)")
     },
-    Self("a server id is stored with the removal of its entry, and stays") { subject in
+    Check("a server id is stored with the removal of its entry, and stays") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       try await subject.commit(.remove(entry.id), .identify("a", Data("1".utf8)))

@@ -3,11 +3,9 @@ import ReactorCore
 import ReactorOutbox
 
 /// Leases, scopes and several instances.
-extension OutboxStorageConformance.Check {
-  private typealias Samples = OutboxStorageConformance.Samples
-
+extension OutboxStorageConformance {
   static let leases = [
-    Self("an entry is leased to one process, until the lease ends") { subject in
+    Check("an entry is leased to one process, until the lease ends") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
@@ -24,14 +22,14 @@ extension OutboxStorageConformance.Check {
         try await !subject.claims(entry, Samples.one, at: 31),
         "claim returned an entry to the first process during the second's lease")
     },
-    Self("a lease from before the clock was set back far does not count") { subject in
+    Check("a lease from before the clock was set back far does not count") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(try await subject.claims(entry, Samples.one, at: 1_000), "it is not leased")
       subject.expect(try await !subject.claims(entry, Samples.two, at: 970), "a small step ends the lease")
       subject.expect(try await subject.claims(entry, Samples.two, at: 969), "the lease counts still")
     },
-    Self("a process renews its own lease") { subject in
+    Check("a process renews its own lease") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
@@ -41,7 +39,7 @@ extension OutboxStorageConformance.Check {
       subject.expect(try await !subject.claims(entry, Samples.two, at: 40), "the renewal did not extend the lease")
       subject.expect(try await subject.claims(entry, Samples.two, at: 50), "the renewed lease did not end")
     },
-    Self("only the process that holds a lease can release it") { subject in
+    Check("only the process that holds a lease can release it") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       try await subject.storage.release(entry.id, in: .shared, by: Samples.one)
@@ -56,7 +54,7 @@ extension OutboxStorageConformance.Check {
       subject.expect(
         try await subject.claims(entry, Samples.two, at: 0), "a release by the holder did not end the lease")
     },
-    Self("an entry that is not stored cannot be claimed") { subject in
+    Check("an entry that is not stored cannot be claimed") { subject in
       let entry = Samples.entry()
       subject.expect(
         try await !subject.claims(entry, Samples.one, at: 0), "claim returned an entry that was never stored")
@@ -67,7 +65,7 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.remove(entry.id))
       subject.expect(try await !subject.claims(entry, Samples.one, at: 0), "claim returned a removed entry")
     },
-    Self("a lease survives updates and moves, and ends with the entry") { subject in
+    Check("a lease survives updates and moves, and ends with the entry") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
@@ -81,7 +79,7 @@ extension OutboxStorageConformance.Check {
       subject.expect(
         try await subject.claims(entry, Samples.two, at: 3), "the lease remained after the removal of the entry")
     },
-    Self("of many concurrent claims, one succeeds") { subject in
+    Check("of many concurrent claims, one succeeds") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       let count = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -99,7 +97,7 @@ extension OutboxStorageConformance.Check {
   ]
 
   static let claimedEntries = [
-    Self("a claim returns the entry as it is stored at that moment") { subject in
+    Check("a claim returns the entry as it is stored at that moment") { subject in
       let other = try await subject.open()
       let entries = Samples.entries(2)
       try await subject.commit(.add(entries[0]), .add(entries[1]))
@@ -113,7 +111,7 @@ extension OutboxStorageConformance.Check {
       try await subject.expect(moved, isClaimedFrom: subject.storage, "after a move and a second claim: ")
       try await subject.expect(entries[1], isClaimedFrom: subject.storage, "without a change: ")
     },
-    Self("contents(of:) lists each lease until its release") { subject in
+    Check("contents(of:) lists each lease until its release") { subject in
       let (entries, now) = (Samples.entries(3), Samples.now)
       for scope in [.shared, "other"] as [Scope] {
         _ = try await subject.storage.commit(entries.map { .add($0) }, in: scope)
@@ -144,7 +142,7 @@ extension OutboxStorageConformance.Check {
   ]
 
   static let scopes = [
-    Self("scopes are separate, and are removed separately") { subject in
+    Check("scopes are separate, and are removed separately") { subject in
       // The last two are canonically equivalent Unicode strings with different bytes.
       let scopes: [Scope] = [.shared, "", "alice", "Alice", "alice\n", "../alice", "a\u{0}", "\u{E9}", "e\u{301}"]
       let id = UUID()
@@ -166,7 +164,7 @@ extension OutboxStorageConformance.Check {
         subject.expect(left.withoutIdentity == OutboxContents(), "scope \(index) still has, after its removal, \(left)")
       }
     },
-    Self("removeAll(in: nil) empties the store, which stays usable") { subject in
+    Check("removeAll(in: nil) empties the store, which stays usable") { subject in
       let scopes: [Scope] = [.shared, "alice"]
       for scope in scopes {
         let changes: [OutboxChange] = [.add(Samples.entry()), .identify("a", Data("1".utf8))]
@@ -183,7 +181,7 @@ extension OutboxStorageConformance.Check {
       try await subject.storage.removeAll(in: "nobody")
       try await subject.expect(holds: [entry])
     },
-    Self("removeAll(in:keeping:) removes the others, and keeps numbers, bytes and leases") { subject in
+    Check("removeAll(in:keeping:) removes the others, and keeps numbers, bytes and leases") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(entries.map(OutboxChange.add), in: .shared)
       subject.expect(
@@ -201,7 +199,7 @@ extension OutboxStorageConformance.Check {
       let next = try await subject.storage.commit([.add(Samples.entry())], in: .shared)
       subject.expect(next[0] > numbers[2], "the number \(next[0]) was used before, or is less than an earlier number")
     },
-    Self("removeAll(in:) ends leases") { subject in
+    Check("removeAll(in:) ends leases") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       subject.expect(
@@ -213,7 +211,7 @@ extension OutboxStorageConformance.Check {
   ]
 
   static let instances = [
-    Self("another instance sees every commit and every lease") { subject in
+    Check("another instance sees every commit and every lease") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(
         entries.map { .add($0) } + [.identify("a", Data("1".utf8))], in: .shared)
@@ -229,7 +227,7 @@ extension OutboxStorageConformance.Check {
         entries[0].id, in: .shared, by: Samples.two, now: Samples.now + 1, until: Samples.now + 30)
       subject.expect(claimed == nil, "claim returned an entry that another process has leased")
     },
-    Self("instances that commit in turn see each other's changes") { subject in
+    Check("instances that commit in turn see each other's changes") { subject in
       let other = try await subject.open()
       var entries: [StoredEntry] = []
       for index in 0..<6 {
@@ -244,7 +242,7 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.add(entries[0]))
       try await subject.expect(holds: [entries[0]], in: other)
     },
-    Self("a store keeps its identity, if it has one") { subject in
+    Check("a store keeps its identity, if it has one") { subject in
       let identity = try await subject.storage.contents(of: .shared).identity
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
@@ -256,7 +254,7 @@ extension OutboxStorageConformance.Check {
       try await subject.storage.removeAll(in: nil)
       try await subject.expect(identity: identity, "after the removal of everything: ")
     },
-    Self("concurrent commits of several instances lose nothing") { subject in
+    Check("concurrent commits of several instances lose nothing") { subject in
       let entries = Samples.entries(24)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for part in 0..<4 {
@@ -278,8 +276,6 @@ extension OutboxStorageConformance.Check {
 }
 
 extension OutboxStorageConformance.Subject {
-  private typealias Samples = OutboxStorageConformance.Samples
-
   /// Claims an entry of the shared scope for 30 seconds, `seconds` after the start.
   fileprivate func claims(_ entry: StoredEntry, _ process: UUID, at seconds: Double) async throws -> Bool {
     let now = Samples.now + seconds

@@ -3,11 +3,9 @@ import HTTPTypes
 import ReactorCore
 
 /// Lists, and concurrent calls.
-extension PersistenceConformance.Check {
-  private typealias Samples = PersistenceConformance.Samples
-
+extension PersistenceConformance {
   static let listing = [
-    Self("an entry has the key, the size and the time of the response") { subject in
+    Check("an entry has the key, the size and the time of the response") { subject in
       let key = RecordKey(
         method: .post, url: "https://api.example.com/search?token=x", body: Data("q".utf8),
         identityFields: [.acceptLanguage: "de"], scope: "alice", secretQueryItems: ["token"])
@@ -20,7 +18,7 @@ extension PersistenceConformance.Check {
       subject.expect(
         entries.first?.fetchedAt == record.head.receivedAt, "the entry's fetchedAt is not the record's receivedAt")
     },
-    Self("entries are filtered by scope and by URL") { subject in
+    Check("entries are filtered by scope and by URL") { subject in
       let keys = ["a", "b"].flatMap { path in ["alice", "bob"].map { Samples.key(path, scope: Scope($0)) } }
       for key in keys { try await subject.persistence.save(Samples.record(for: key), for: key) }
       for scope in [nil, Scope("alice"), "nobody"] as [Scope?] {
@@ -33,7 +31,7 @@ extension PersistenceConformance.Check {
         }
       }
     },
-    Self("two variants of one URL are each found by their own request, and removed together") { subject in
+    Check("two variants of one URL are each found by their own request, and removed together") { subject in
       let key = RecordKey(method: .get, url: Samples.urls[0], scope: .shared)
       let cache = HTTPCache(persistence: subject.persistence)
       for language in ["de", "fr"] {
@@ -48,7 +46,7 @@ extension PersistenceConformance.Check {
       let left = try await subject.persistence.entries(in: nil, url: nil).count
       subject.expect(left == 0, "\(left) records are left after the removal of their URL")
     },
-    Self("the entries of a URL are all its variants, by all methods and in all scopes, and nothing else") { subject in
+    Check("the entries of a URL are all its variants, by all methods and in all scopes, and nothing else") { subject in
       for url in Samples.urls {
         for scope in ["alice", "bob"] as [Scope] {
           let get = RecordKey(method: .get, url: url, scope: scope)
@@ -75,7 +73,7 @@ extension PersistenceConformance.Check {
   ]
 
   static let concurrency = [
-    Self("of concurrent saves of one key, one record remains, whole") { subject in
+    Check("of concurrent saves of one key, one record remains, whole") { subject in
       let key = Samples.key()
       let records = (0..<32).map { Samples.record(for: key, body: Samples.bytes(20_000 + $0, seed: UInt8($0))) }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -91,7 +89,7 @@ extension PersistenceConformance.Check {
       let last = try await subject.persistence.load(key)
       subject.expect(last.map(records.contains) == true, "the remaining record was never saved")
     },
-    Self("concurrent saves, loads and removals of many keys do not disturb each other") { subject in
+    Check("concurrent saves, loads and removals of many keys do not disturb each other") { subject in
       let keys = (0..<64).map { Samples.key("\($0)", scope: Scope("user \($0 % 4)")) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (index, key) in keys.enumerated() {

@@ -3,39 +3,37 @@ import HTTPTypes
 import ReactorCore
 
 /// One record at a time.
-extension PersistenceConformance.Check {
-  private typealias Samples = PersistenceConformance.Samples
-
+extension PersistenceConformance {
   static let keeping = [
-    Self("load(_:) returns nil for a key that was never saved") { subject in
+    Check("load(_:) returns nil for a key that was never saved") { subject in
       try await subject.expect(Samples.key(), holds: nil)
     },
-    Self("a record is loaded as it was saved") { subject in
+    Check("a record is loaded as it was saved") { subject in
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key), key)
     },
-    Self("an empty body is stored") { subject in
+    Check("an empty body is stored") { subject in
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key, body: Data()), key)
     },
-    Self("a body of 5 MB is stored") { subject in
+    Check("a body of 5 MB is stored") { subject in
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key, body: Samples.bytes(5_000_000, seed: 0x5A)), key)
     },
-    Self("a loaded body begins at index 0") { subject in
+    Check("a loaded body begins at index 0") { subject in
       let key = Samples.key()
       try await subject.persistence.save(Samples.record(for: key), for: key)
       subject.expect(
         try await subject.persistence.load(key)?.body.startIndex == 0,
         "the body's startIndex is not 0; copy the bytes with Data(_:)")
     },
-    Self("texts and bytes beyond ASCII are stored") { subject in
+    Check("texts and bytes beyond ASCII are stored") { subject in
       let key = Samples.key("%C3%BCber", scope: Scope("Zoë\r\n日本 \u{0}"))
       var record = Samples.record(for: key, body: Data("{\"名\": \"\u{1F980}\"}".utf8))
       record.head.localModel = "Ärticle<日本>"
       try await subject.keeps(record, key)
     },
-    Self("fields keep their order, duplicates, spelling and bytes") { subject in
+    Check("fields keep their order, duplicates, spelling and bytes") { subject in
       let key = Samples.key()
       var record = Samples.record(for: key)
       record.head.fields = [:]
@@ -48,7 +46,7 @@ extension PersistenceConformance.Check {
       }
       try await subject.keeps(record, key)
     },
-    Self("status, times, invalidation, local model and variant are stored") { subject in
+    Check("status, times, invalidation, local model and variant are stored") { subject in
       let key = Samples.key()
       var record = Samples.record(for: key)
       record.head.status = HTTPResponse.Status(code: 404, reasonPhrase: "Nicht gefunden: ü")
@@ -60,7 +58,7 @@ extension PersistenceConformance.Check {
       record.head.variant = Record.Variant(names: ["accept", "accept-language"], digest: "00ff")
       try await subject.keeps(record, key)
     },
-    Self("keys of any length are distinct, and so are keys that differ only in case") { subject in
+    Check("keys of any length are distinct, and so are keys that differ only in case") { subject in
       let paths = ["a", "A", String(repeating: "long/", count: 2_000), String(repeating: "long/", count: 2_000) + "x"]
       for (index, path) in paths.enumerated() {
         let key = Samples.key(path)
@@ -71,7 +69,7 @@ extension PersistenceConformance.Check {
         try await subject.expect(key, holds: Samples.record(for: key, body: Data([UInt8(index)])), "key \(index)")
       }
     },
-    Self("load(_:) never returns a record of another key, whether its save throws or not") { subject in
+    Check("load(_:) never returns a record of another key, whether its save throws or not") { subject in
       let key = Samples.key()
       let other = Samples.record(for: Samples.key("other"))
       try? await subject.persistence.save(other, for: key)
@@ -81,7 +79,7 @@ extension PersistenceConformance.Check {
   ]
 
   static let replacing = [
-    Self("a save replaces the record") { subject in
+    Check("a save replaces the record") { subject in
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key, body: Samples.bytes(100_000, seed: 1)), key)
       try await subject.keeps(Samples.record(for: key, body: Data("short".utf8)), key)
@@ -93,7 +91,7 @@ extension PersistenceConformance.Check {
   ]
 
   static let removing = [
-    Self("a removed record is gone, and the others stay") { subject in
+    Check("a removed record is gone, and the others stay") { subject in
       let (key, other) = (Samples.key("a"), Samples.key("b"))
       for key in [key, other] { try await subject.persistence.save(Samples.record(for: key), for: key) }
       try await subject.persistence.remove(key)
@@ -101,7 +99,7 @@ extension PersistenceConformance.Check {
       try await subject.expect(other, holds: Samples.record(for: other))
       try await subject.keeps(Samples.record(for: key), key)
     },
-    Self("removing a missing record does nothing") { subject in
+    Check("removing a missing record does nothing") { subject in
       try await subject.persistence.remove(Samples.key())
       try await subject.persistence.removeAll(in: "nobody")
       try await subject.persistence.removeAll(in: nil)
@@ -109,7 +107,7 @@ extension PersistenceConformance.Check {
         try await subject.persistence.entries(in: nil, url: nil).isEmpty,
         "entries(in:url:) lists records of an empty store")
     },
-    Self("scopes are separate, and are removed separately") { subject in
+    Check("scopes are separate, and are removed separately") { subject in
       // The last two are canonically equivalent Unicode strings with different bytes.
       let scopes: [Scope] = [.shared, "", "alice", "Alice", "alice\n", "../alice", "\u{E9}", "e\u{301}"]
       for (index, scope) in scopes.enumerated() {
@@ -126,7 +124,7 @@ extension PersistenceConformance.Check {
           left == scopes.count - index - 1, "after the removal of scope \(index), the number of records is \(left)")
       }
     },
-    Self("removeAll(in: nil) empties the store, which stays usable") { subject in
+    Check("removeAll(in: nil) empties the store, which stays usable") { subject in
       let keys = [Samples.key("a"), Samples.key("b", scope: "alice")]
       for key in keys { try await subject.persistence.save(Samples.record(for: key), for: key) }
       try await subject.persistence.removeAll(in: nil)

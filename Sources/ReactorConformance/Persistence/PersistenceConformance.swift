@@ -47,32 +47,19 @@ public struct PersistenceConformance: Sendable {
   ///
   /// - Throws: The errors of creating or opening a store. An error of a check is an issue.
   public func run(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    for check in Check.all {
+    for check in Self.checks {
       let open = try await makePlace()
       let persistence = try await open()
-      do {
-        try await check.body(
-          Subject(persistence: persistence, open: open, check: check.name, location: sourceLocation))
-      } catch {
-        Issue.record("\(check.name): threw \(error)", sourceLocation: sourceLocation)
-      }
+      let subject = Subject(persistence: persistence, open: open, check: check.name, location: sourceLocation)
+      await check.run(subject, at: sourceLocation)
     }
   }
 }
 
 extension PersistenceConformance {
-  /// A promise of the contract, and its check.
-  struct Check: Sendable {
-    let name: String
-    let body: @Sendable (Subject) async throws -> Void
+  typealias Check = ConformanceCheck<Subject>
 
-    init(_ name: String, _ body: @escaping @Sendable (Subject) async throws -> Void) {
-      self.name = name
-      self.body = body
-    }
-
-    static var all: [Check] { keeping + replacing + removing + listing + concurrency + secrets }
-  }
+  static var checks: [Check] { keeping + replacing + removing + listing + concurrency + secrets }
 
   /// The store under test.
   struct Subject: Sendable {

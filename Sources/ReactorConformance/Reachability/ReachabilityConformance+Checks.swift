@@ -3,9 +3,9 @@ import ReactorTesting
 import Synchronization
 
 /// Checks without a change of connectivity.
-extension ReachabilityConformance.Check {
+extension ReachabilityConformance {
   static let standing = [
-    Self("each access to `changes` returns a new stream, which first yields the current value") { subject in
+    Check("each access to `changes` returns a new stream, which first yields the current value") { subject in
       for _ in 0..<2 {
         let before = subject.reachability.isReachable
         let first = try await subject.first(of: subject.reachability.changes)
@@ -15,7 +15,7 @@ extension ReachabilityConformance.Check {
           "isReachable is \(after), the stream's first value \(first, default: "missing")")
       }
     },
-    Self("a stream ends when its reader is cancelled") { subject in
+    Check("a stream ends when its reader is cancelled") { subject in
       let stream = subject.reachability.changes
       let hasBegun = Gate()
       let reader = Task {
@@ -28,7 +28,7 @@ extension ReachabilityConformance.Check {
         try await reader.ended()
       }
     },
-    Self("a hundred streams can be read concurrently") { subject in
+    Check("a hundred streams can be read concurrently") { subject in
       let streams = (0..<100).map { _ in subject.reachability.changes }
       let firsts = try await withThrowingTaskGroup(of: Bool?.self) { group in
         for stream in streams { group.addTask { try await subject.first(of: stream) } }
@@ -36,7 +36,7 @@ extension ReachabilityConformance.Check {
       }
       subject.expect(!firsts.contains(nil), "\(firsts.count { $0 == nil }) of 100 streams ended without a value")
     },
-    Self("unread streams do not affect others") { subject in
+    Check("unread streams do not affect others") { subject in
       let unread = (0..<10).map { _ in subject.reachability.changes }
       let first = try await subject.first(of: subject.reachability.changes)
       subject.expect(first != nil, "another stream ended without a value")
@@ -46,9 +46,9 @@ extension ReachabilityConformance.Check {
 }
 
 /// Checks of changes of connectivity.
-extension ReachabilityConformance.Check {
+extension ReachabilityConformance {
   static let changing = [
-    Self("an open stream yields the change, and isReachable agrees") { subject in
+    Check("an open stream yields the change, and isReachable agrees") { subject in
       for value in [true, false, true] {
         let stream = subject.reachability.changes
         try await subject.set(value)
@@ -58,7 +58,7 @@ extension ReachabilityConformance.Check {
           subject.reachability.isReachable == value, "isReachable is \(!value) after the stream yielded \(values)")
       }
     },
-    Self("a stream that is opened after a change first yields the new value") { subject in
+    Check("a stream that is opened after a change first yields the new value") { subject in
       for value in [false, true] {
         try await subject.set(value)
         _ = try await subject.values(until: value, of: subject.reachability.changes)
@@ -67,7 +67,7 @@ extension ReachabilityConformance.Check {
           first == value, "connectivity was set to \(value), the stream's first value is \(first, default: "missing")")
       }
     },
-    Self("every open stream yields every change once") { subject in
+    Check("every open stream yields every change once") { subject in
       try await subject.settle(true)
       let readers = (0..<5).map { _ in ReachabilityReader(subject.reachability.changes) }
       var expected = [true]
@@ -82,7 +82,7 @@ extension ReachabilityConformance.Check {
         subject.expect(reader.values == expected, "expected \(expected), the stream yielded \(reader.values)")
       }
     },
-    Self("the release of a stream does not stop another") { subject in
+    Check("the release of a stream does not stop another") { subject in
       try await subject.settle(true)
       let reader = ReachabilityReader(subject.reachability.changes)
       defer { reader.stop() }

@@ -36,34 +36,17 @@ public struct ReachabilityConformance: Sendable {
 
   /// Runs every check, one after the other.
   public func run(sourceLocation: SourceLocation = #_sourceLocation) async {
-    for check in set == nil ? Check.standing : Check.standing + Check.changing {
-      await check.run(
-        Subject(
-          reachability: reachability, set: set ?? { _ in }, check: check.name, location: sourceLocation,
-          patience: patience))
+    for check in set == nil ? Self.standing : Self.standing + Self.changing {
+      let subject = Subject(
+        reachability: reachability, set: set ?? { _ in }, check: check.name, location: sourceLocation,
+        patience: patience)
+      await check.run(subject, at: sourceLocation)
     }
   }
 }
 
 extension ReachabilityConformance {
-  /// A promise of the contract, and its check.
-  struct Check: Sendable {
-    let name: String
-    let body: @Sendable (Subject) async throws -> Void
-
-    init(_ name: String, _ body: @escaping @Sendable (Subject) async throws -> Void) {
-      self.name = name
-      self.body = body
-    }
-
-    func run(_ subject: Subject) async {
-      do {
-        try await body(subject)
-      } catch {
-        Issue.record("\(name): threw \(error)", sourceLocation: subject.location)
-      }
-    }
-  }
+  typealias Check = ConformanceCheck<Subject>
 
   /// The reachability under test.
   struct Subject: Sendable {

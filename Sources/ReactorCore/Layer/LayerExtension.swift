@@ -88,8 +88,8 @@ package struct PartRemoval: Sendable {
   }
 }
 
-/// What a part keeps on disk beside the records of the layer's scope. A removal of everything
-/// removes it, too.
+/// The notes of a part, on disk beside the records of the layer's scope. A removal of everything
+/// removes them, too.
 extension LayerContext {
   /// Returns the note that was saved under a key; `nil` for none.
   ///

@@ -21,7 +21,7 @@ extension FormDirectory {
     package init(_ ids: Set<UUID>, unreadable: Date?) { (self.ids, self.unreadable) = (ids, unreadable) }
   }
 
-  /// What is to be done with a form.
+  /// A change of a form that a reading makes.
   private enum Duty {
     case bringBack, mark, remove
   }
