@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients seen loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api apple install uninstall release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
+.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients seen loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server build-simulation format lint consumers doc site test-site api test-api apple install uninstall release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
 # By default, Swift Testing starts all tests at once. On two processors, tests that wait for a processor would then exceed their time limits.
@@ -113,8 +113,10 @@ seen: ## real servers against the guides that describe them, in nine minutes; SE
 
 # Optimized, as in a release, and next to the program that is weighed, which shares its modules.
 OPTIMIZED = -c release --scratch-path '$(SCRATCH)/optimized'
-test-simulation: swift ## 1,000 seeds of each world, optimized
+build-simulation: swift
 	$(BUILD) $(OPTIMIZED) --product Simulate
+
+test-simulation: build-simulation ## 1,000 seeds of each world, optimized
 	REACTOR_SEED="$${REACTOR_SEED:-2026}" "$$(swift build $(OPTIMIZED) --show-bin-path)/Simulate" 1000
 
 # Compiled incrementally, and only the test targets that FILTER names: the target of that name, else the targets whose files contain the name.
