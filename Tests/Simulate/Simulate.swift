@@ -9,8 +9,9 @@ import TestSupport
 /// Every tenth seed runs twice more, and its two logs must be the same: what iterates over a
 /// dictionary resumes tasks in another order each time.
 ///
-/// `Simulate log <world> <seed>` prints what happens in one. `Simulate survey <world> <count>` goes
-/// on after a failure, and prints the first line of each.
+/// `Simulate log <world> <seed>` prints what happens in one, and `Simulate seeds <world> <seed>…`
+/// the first failure of some. `Simulate survey <world> <count>` goes on after a failure, and prints
+/// the first line of each.
 @main enum Simulate {
   static func main() async {
     let arguments = CommandLine.arguments.dropFirst()
@@ -18,6 +19,10 @@ import TestSupport
       let seed = arguments.last.flatMap(UInt64.init)
     {
       return print(await Simulation.log(seed: seed, world.body).joined(separator: "\n"))
+    }
+    if arguments.first == "seeds", let world = arguments.dropFirst().first.flatMap(World.init) {
+      let report = await Simulation.explore(seeds: arguments.dropFirst(2).compactMap(UInt64.init), world.body)
+      return print(report.failure ?? "\(report.seeds) seeds have passed")
     }
     if arguments.first == "survey", let world = arguments.dropFirst().first.flatMap(World.init),
       let count = arguments.last.flatMap(Int.init)
@@ -29,7 +34,7 @@ import TestSupport
       FileHandle.standardError.write(
         Data(
           """
-          usage: Simulate [seeds] | Simulate log <world> <seed> | Simulate survey <world> <seeds>
+          usage: Simulate [seeds] | Simulate log <world> <seed> | Simulate seeds <world> <seed>… | Simulate survey <world> <seeds>
           worlds: \(worlds)
 
           """.utf8))

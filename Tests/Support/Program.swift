@@ -24,7 +24,9 @@
     }
 
     /// Runs the program to its end and returns its output. It blocks, so it has a separate thread.
-    public func output(_ arguments: String...) async throws -> String {
+    public func output(_ arguments: String...) async throws -> String { try await output(arguments) }
+
+    public func output(_ arguments: [String]) async throws -> String {
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try run(arguments) }) }
       }
