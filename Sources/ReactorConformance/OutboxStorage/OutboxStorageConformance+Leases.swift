@@ -276,6 +276,8 @@ extension OutboxStorageConformance {
 }
 
 extension OutboxStorageConformance.Subject {
+  private typealias Samples = OutboxStorageConformance.Samples
+
   /// Claims an entry of the shared scope for 30 seconds, `seconds` after the start.
   fileprivate func claims(_ entry: StoredEntry, _ process: UUID, at seconds: Double) async throws -> Bool {
     let now = Samples.now + seconds
