@@ -1,5 +1,6 @@
 public import Foundation
 public import ReactorCore
+import ReactorWrites
 
 /// The part of an article that a list shows.
 ///

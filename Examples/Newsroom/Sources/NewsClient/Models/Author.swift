@@ -1,4 +1,5 @@
 public import ReactorCore
+import ReactorWrites
 
 /// An author of articles.
 public struct Author: Codable, Hashable, Sendable, Identifiable, EntityContainer {
