@@ -71,7 +71,7 @@ package final class EntityTable: Sendable {
   private let latest = Atomic<UInt64>(0)
   /// The number of values, removals and accepted drafts that are kept for requests that are under
   /// way and records that are yet to be loaded, although no copy holds the id.
-  static let saidLimit = 256
+  package static let saidLimit = 256
 
   package convenience init() { self.init(DraftTable()) }
 
