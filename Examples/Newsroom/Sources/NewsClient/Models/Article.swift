@@ -1,6 +1,5 @@
 public import Foundation
-public import ReactorCore
-import ReactorWrites
+public import ReactorWrites
 
 /// The part of an article that a list shows.
 ///

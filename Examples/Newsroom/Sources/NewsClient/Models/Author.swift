@@ -1,5 +1,4 @@
-public import ReactorCore
-import ReactorWrites
+public import ReactorWrites
 
 /// An author of articles.
 public struct Author: Codable, Hashable, Sendable, Identifiable, EntityContainer {
