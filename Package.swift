@@ -61,8 +61,12 @@ let libraries: [Target] = [
     ], swiftSettings: settings),
   .target(name: "CReactorNetlink"),
   .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
-  .target(name: "ReactorLists", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
-  .target(name: "ReactorOutbox", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
+  .target(name: "ReactorWrites", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
+  .target(
+    name: "ReactorLists", dependencies: httpTypes + ["ReactorCore", "ReactorWrites"], swiftSettings: settings),
+  .target(
+    name: "ReactorOutbox", dependencies: httpTypes + ["HTTPCaching", "ReactorCore", "ReactorWrites"],
+    swiftSettings: settings),
   .target(name: "ServerSentEvents", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorFlux", swiftSettings: settings),
   .target(name: "ReactorChangeFeed", dependencies: httpTypes, swiftSettings: settings),
@@ -114,7 +118,7 @@ let support: [Target] = [
     name: "TestSupport",
     dependencies: httpTypes + [
       "HTTPCaching", "HTTPCachingProxy", "ReactorConformance", "ReactorCore", "ReactorFleet", "ReactorLists",
-      "ReactorLive", "ReactorOutbox", "ReactorTesting",
+      "ReactorLive", "ReactorOutbox", "ReactorTesting", "ReactorWrites",
     ], path: "Tests/Support", swiftSettings: settings),
   // `make demo`. A target of this package, so that it compiles little and resolves less.
   .executableTarget(
@@ -148,7 +152,7 @@ let tests: [Target] = [
     of: "Scenarios",
     httpTypes + [
       "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorOutbox",
-      "ReactorTesting", "TestSupport",
+      "ReactorTesting", "ReactorWrites", "TestSupport",
     ]),
   tests(of: "Races", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
   tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorConformance", "ReactorTesting"]),
@@ -175,13 +179,23 @@ let tests: [Target] = [
     settings: settings(trait: "AsyncAlgorithms")),
   tests(
     of: "ReactorCoreTests",
-    httpTypes + ["ReactorCore", "ReactorConformance", "ReactorTesting", "SwiftUIStandIn", "TestSupport"]),
+    httpTypes + [
+      "ReactorCore", "ReactorConformance", "ReactorTesting", "ReactorWrites", "SwiftUIStandIn", "TestSupport",
+    ]),
+  tests(
+    of: "ReactorWritesTests",
+    httpTypes + ["ReactorWrites", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
   tests(
     of: "ReactorListsTests",
-    httpTypes + ["ReactorLists", "ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"]),
+    httpTypes + [
+      "ReactorLists", "ReactorCore", "ReactorTesting", "ReactorWrites", "SwiftUIStandIn", "TestSupport",
+    ]),
   tests(
     of: "ReactorOutboxTests",
-    httpTypes + ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorTesting", "TestSupport"]),
+    httpTypes + [
+      "ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorTesting", "ReactorWrites",
+      "TestSupport",
+    ]),
   tests(
     of: "ReactorFleetTests",
     httpTypes + [
@@ -249,6 +263,7 @@ let package = Package(
     .library(name: "HTTPCachingProxy", targets: ["HTTPCachingProxy"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
+    .library(name: "ReactorWrites", targets: ["ReactorWrites"]),
     .library(name: "ReactorLists", targets: ["ReactorLists"]),
     .library(name: "ReactorOutbox", targets: ["ReactorOutbox"]),
     .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),

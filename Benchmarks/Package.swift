@@ -34,6 +34,7 @@ let package = Package(
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorValkey", package: "Reactor"),
+        .product(name: "ReactorWrites", package: "Reactor"),
         .product(name: "ServerSentEvents", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),

@@ -17,6 +17,7 @@ let server: [Target.Dependency] = [
 ]
 let reactor: [Target.Dependency] = [
   "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorLive", "ReactorOutbox", "ReactorSQLite",
+  "ReactorWrites",
 ].map {
   .product(name: $0, package: "Reactor")
 }

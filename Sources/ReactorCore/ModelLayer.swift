@@ -226,18 +226,6 @@ public final class ModelLayer: Sendable {
   /// eviction is an event. A ``ReactorConfiguration/memoryPressure`` calls it.
   public func evictUnused() { layer.evictUnused() }
 
-  /// Removes an entity from every copy of the layer that holds it.
-  ///
-  /// ```swift
-  /// layer.remove(Article.self, id: 7)
-  /// ```
-  ///
-  /// Lists show the other entities. A resource whose model is the entity shows no value, and is
-  /// requested by the next fetch. A response that was requested before changes nothing; one that is
-  /// requested later, or a later save, brings the entity back if it has it. Nothing changes on
-  /// disk.
-  public func remove<E: Entity>(_ type: E.Type, id: E.ID) { layer.remove(type, id: id) }
-
   /// Signs the user out: discards the credential, then everything stored, as ``removeAll()`` does.
   ///
   /// ```swift

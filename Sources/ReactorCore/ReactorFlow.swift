@@ -61,8 +61,8 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step
   /// disconnects it, since the new step may parse the bytes differently.
   var decoded = DecodedModelLookup()
-  /// The access to the entities of the models; `nil` if the type has none, or is not erased.
-  var entities: EntityAccess?
+  /// The presentation of the models; `nil` if the type has none, or is not erased.
+  package internal(set) var presentation: (any ModelPresentation)?
 
   /// Creates a flow from closures, with its own layer.
   ///
@@ -117,12 +117,12 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   }
 
   /// Returns the key of `resource`. Without a base URL, the path is used in its place.
-  func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
+  package func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
     try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
   }
 
   /// A Boolean value that indicates whether there is connectivity, or it is not checked.
-  var isReachable: Bool { layer.isReachable(configuration) }
+  package var isReachable: Bool { layer.isReachable(configuration) }
 }
 
 /// The input of a flow's network step, beside the resource.

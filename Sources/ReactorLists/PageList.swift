@@ -1,4 +1,5 @@
 public import ReactorCore
+public import ReactorWrites
 
 /// The loaded pages of a list, in order.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 package import HTTPCaching
 public import ReactorCore
+public import ReactorWrites
 
 /// The drafts of a mutation: the changes that are shown over cached values until the server has
 /// answered.

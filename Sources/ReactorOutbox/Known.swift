@@ -43,11 +43,11 @@ public struct Known: Sendable {
     }
     // A value that another accepted write changed is not the tag's value. If the server still has
     // the tag's value, other clients have reverted that write.
-    let isOutdated = tag.map { !confirmed.acceptedDrafts.isSubset(of: $0.writes) } ?? false
+    let isOutdated = tag.map { !confirmed.acceptedWrites.isSubset(of: $0.writes) } ?? false
     asked.note(
       Asked.Value(
         resource: resource, tag: tag?.text, isOutdated: isOutdated, url: try? layer.key(resource).url,
-        writes: confirmed.acceptedDrafts))
+        writes: confirmed.acceptedWrites))
     return drafts.applied(to: confirmed.model, of: resource, key: layer.key)
   }
 

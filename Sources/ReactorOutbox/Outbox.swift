@@ -2,6 +2,7 @@ public import Foundation
 import HTTPCaching
 public import HTTPTypes
 public import ReactorCore
+import ReactorWrites
 import Synchronization
 
 /// The writes of a layer that no server has answered yet.

@@ -1,6 +1,7 @@
 import FastJSON
 import Foundation
 public import ReactorCore
+public import ReactorWrites
 
 /// The consequences of an accepted mutation; see ``Mutation/settle(_:_:)``.
 ///

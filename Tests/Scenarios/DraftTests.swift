@@ -1,5 +1,6 @@
 import ReactorCore
 import ReactorTesting
+import ReactorWrites
 import Synchronization
 import TestSupport
 import Testing

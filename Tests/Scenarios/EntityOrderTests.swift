@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorTesting
+import ReactorWrites
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
+import ReactorWrites
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorTesting
+import ReactorWrites
 
 @testable import ReactorCore
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
+import ReactorWrites
 import TestSupport
 
 /// A server with one list of notes, whose answers to changes wait at gates.

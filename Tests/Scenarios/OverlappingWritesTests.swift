@@ -1,5 +1,6 @@
 import Foundation
 import ReactorTesting
+import ReactorWrites
 import TestSupport
 import Testing
 

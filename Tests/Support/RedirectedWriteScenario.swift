@@ -3,6 +3,7 @@ import HTTPTypes
 public import ReactorCore
 import ReactorOutbox
 import ReactorTesting
+import ReactorWrites
 import Testing
 
 /// Writes that are answered by a redirect, from a real server over a real transport: by `send`,

@@ -13,6 +13,8 @@ package final class KeyedAsyncLock: Sendable {
 
   private var id: ObjectIdentifier { ObjectIdentifier(self) }
 
+  package init() {}
+
   deinit { Self.table.withLock { $0.gates[id] = nil } }
 
   /// Runs `body` with exclusive access to `key`; with `nil`, to every key.
@@ -20,7 +22,7 @@ package final class KeyedAsyncLock: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled while it waits,
   ///   ``ReactorError/deadlock(keys:)`` if the wait could never end, and the errors of `body`. A
   ///   task that need not wait enters even if it is cancelled.
-  func with<Result>(_ key: RecordKey?, _ body: () async throws -> Result) async throws -> Result {
+  package func with<Result>(_ key: RecordKey?, _ body: () async throws -> Result) async throws -> Result {
     let owner = LockOwner.awaited()
     if !enter(key, owner) { try await wait(for: key, owner) }
     return try await inside(key, owner, body)
@@ -48,7 +50,7 @@ package final class KeyedAsyncLock: Sendable {
     let waiter = LockWaiter(gate: id, key: key, owner: owner)
     try await withTaskCancellationHandler {
       Self.resume(Self.table.withLock { $0.wait(waiter) })
-      SendingGate.ownersGainedWaits()
+      WaitObserver.ownersGainedWaits()
       // The cancellation handler may have run before the waiter was queued.
       if Task.isCancelled { Self.resume(Self.table.withLock { $0.cancel(waiter) }) }
       try await waiter.result.value.get()
@@ -78,7 +80,7 @@ package final class KeyedAsyncLock: Sendable {
   static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
     owner.add(wait)
     resume(table.withLock { $0.gained(owner) })
-    SendingGate.ownersGainedWaits()
+    WaitObserver.ownersGainedWaits()
   }
 
   /// Runs `body`, which awaits work of `owner`. That work shares the access of the current task's
@@ -99,7 +101,7 @@ package final class KeyedAsyncLock: Sendable {
 
   /// Refuses the waiters for a key that `owner` holds, if the flight of one of `keys` waits for
   /// them: `owner` waits for that flight. Call it without a lock.
-  static func refuse(behind owner: LockOwner, flights keys: Set<LockOwner.GateKey>) {
+  package static func refuse(behind owner: LockOwner, flights keys: Set<LockOwner.LayerKey>) {
     for (waiter, circle) in table.withLock({ $0.waiters(behind: owner, flights: keys) }) {
       // A wait nearer to the flight, if one of them can be refused.
       guard waiter.owner.refuseFlights(of: keys) != nil else { continue }
@@ -146,7 +148,7 @@ package final class LockOwner: Sendable {
   @TaskLocal package static var current: LockOwner?
 
   /// The wait of one owner until another is finished.
-  final class Wait: Sendable {
+  package final class Wait: Sendable {
     let owner: LockOwner
     private let isOver = Atomic<Bool>(false)
     private let refused: (@Sendable ([RecordKey]) -> Void)?
@@ -156,7 +158,7 @@ package final class LockOwner: Sendable {
     }
 
     /// Ends the wait. The awaited owner no longer shares the access of this one.
-    func end() { isOver.store(true, ordering: .releasing) }
+    package func end() { isOver.store(true, ordering: .releasing) }
 
     fileprivate var isUnderWay: Bool { !isOver.load(ordering: .acquiring) }
 
@@ -171,36 +173,38 @@ package final class LockOwner: Sendable {
   /// The waits of other owners until this one is finished.
   private let waits: Mutex<[Wait]>
 
-  /// A key of the layer that has this gate of writes.
-  struct GateKey: Hashable, Sendable {
-    let gate: ObjectIdentifier
+  /// A key of a layer.
+  package struct LayerKey: Hashable, Sendable {
+    let layer: ObjectIdentifier
     let key: RecordKey
+
+    package init(layer: ObjectIdentifier, key: RecordKey) { (self.layer, self.key) = (layer, key) }
   }
 
-  private let ownFlight: GateKey?
+  private let ownFlight: LayerKey?
   private let flightIsOver = Atomic<Bool>(false)
 
-  init(_ waits: [Wait], flight: GateKey? = nil) {
+  init(_ waits: [Wait], flight: LayerKey? = nil) {
     self.waits = Mutex(waits)
     ownFlight = flight
   }
 
   /// The key whose flight the owner is, until that has answered; `nil` for an owner without a
   /// flight.
-  var flight: GateKey? { flightIsOver.load(ordering: .acquiring) ? nil : ownFlight }
+  var flight: LayerKey? { flightIsOver.load(ordering: .acquiring) ? nil : ownFlight }
 
   /// Ends the flight. Steps of it may continue, and nothing waits for them.
   func endFlight() { flightIsOver.store(true, ordering: .releasing) }
 
   package convenience init() { self.init([]) }
 
-  convenience init(_ wait: Wait?) { self.init(wait.map { [$0] } ?? []) }
+  package convenience init(_ wait: Wait?) { self.init(wait.map { [$0] } ?? []) }
 
   /// Returns an owner for work that the current task awaits to its end.
   static func awaited() -> LockOwner { LockOwner(wait()) }
 
   /// Returns a wait of the current task's owner; `nil` if the task has none and so holds nothing.
-  static func wait(refused: (@Sendable ([RecordKey]) -> Void)? = nil) -> Wait? {
+  package static func wait(refused: (@Sendable ([RecordKey]) -> Void)? = nil) -> Wait? {
     current.map { Wait($0, refused: refused) }
   }
 
@@ -222,12 +226,12 @@ package final class LockOwner: Sendable {
   private let inside = Atomic<Bool>(false)
 
   /// An owner and all owners that wait for it, directly or not.
-  struct Family {
+  package struct Family {
     fileprivate(set) var members: Set<ObjectIdentifier>
     /// A Boolean value that indicates whether an owner with access to a key waits for this one.
     fileprivate(set) var isInside = false
     /// The keys whose flights wait for this owner.
-    fileprivate(set) var flights: Set<GateKey> = []
+    package fileprivate(set) var flights: Set<LayerKey> = []
   }
 
   /// Refuses the waits for this owner on which the flight of one of `keys` depends. A write of a
@@ -237,9 +241,9 @@ package final class LockOwner: Sendable {
   /// between it and this owner, and continues.
   ///
   /// - Returns: the keys of a wait that cannot be refused; `nil` if every wait can be refused.
-  func refuseFlights(of keys: Set<GateKey>) -> [RecordKey]? {
+  package func refuseFlights(of keys: Set<LayerKey>) -> [RecordKey]? {
     for wait in waits.withLock(\.self) where wait.isUnderWay {
-      func circle() -> Set<GateKey> { wait.owner.family.flights.intersection(keys) }
+      func circle() -> Set<LayerKey> { wait.owner.family.flights.intersection(keys) }
       guard !circle().isEmpty else { continue }
       if wait.owner.flight.map(keys.contains) != true { _ = wait.owner.refuseFlights(of: keys) }
       let rest = Set(circle().map(\.key))
@@ -248,7 +252,7 @@ package final class LockOwner: Sendable {
     return nil
   }
 
-  var family: Family {
+  package var family: Family {
     var family = Family(members: [ObjectIdentifier(self)])
     if let flight { family.flights.insert(flight) }
     var open = [self]
@@ -262,4 +266,9 @@ package final class LockOwner: Sendable {
     }
     return family
   }
+}
+
+extension Set<RecordKey> {
+  /// The keys in an order that is the same in each run.
+  var inOrder: [RecordKey] { sortedUnspecialized { $0.identity < $1.identity } }
 }

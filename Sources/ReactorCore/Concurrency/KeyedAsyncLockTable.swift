@@ -55,7 +55,7 @@ struct KeyedAsyncLockTable: Sendable {
 
   /// Returns the waiters that wait, directly or not, for `owner`, and that the flight of one of
   /// `keys` waits for, each with these keys.
-  func waiters(behind owner: LockOwner, flights keys: Set<LockOwner.GateKey>) -> [(
+  func waiters(behind owner: LockOwner, flights keys: Set<LockOwner.LayerKey>) -> [(
     waiter: LockWaiter, keys: [RecordKey]
   )] {
     var open = gates.values.flatMap(\.waiters).sorted { $0.number < $1.number }.map { ($0, $0.owner.family) }

@@ -58,7 +58,7 @@ extension OneShot {
   ///   - cancelled: the value that a cancelled waiter gets at once.
   ///   - endsTask: `true` to cancel the task with its waiter. Otherwise the task continues by
   ///     itself.
-  static func value(
+  package static func value(
     on executor: (any TaskExecutor)?, for owner: LockOwner, orIfCancelled cancelled: Value, endsTask: Bool,
     _ operation: @escaping @Sendable @concurrent () async -> Value
   ) async -> Value {

@@ -148,7 +148,7 @@ extension EngineState {
     } else {
       entry.flight = Flight(
         FlightMachine(id: nextFlightID()), under: layer.generations.beginFetch(entry.key), priority: priority,
-        layer.sendings)
+        in: layer)
       if configuration.instrument != nil {
         entry.flight?.record = InstrumentedFlight(
           key: entry.key, model: name, isInBackground: waiter.kind == .background)
@@ -178,7 +178,7 @@ extension EngineState {
     endFlight(of: entry)
     let (machine, actions) = old.machine.restarted(id: nextFlightID()) { status(of: entry, for: $0, at: now) }
     let flight = Flight(
-      machine, under: layer.generations.beginFetch(entry.key), priority: old.priority, layer.sendings)
+      machine, under: layer.generations.beginFetch(entry.key), priority: old.priority, in: layer)
     (flight.pass, flight.isOwed) = (old.pass, old.isOwed)
     entry.flight = flight
     enqueue(actions, for: entry)

@@ -209,7 +209,7 @@ extension EngineState {
     }
     guard copy !== entry.copy else { return }
     if belongsAside(copy, entry, for: resource, at: now) {
-      if entities != nil { noteEntities(of: copy) }
+      if presentation != nil { noteArrival(of: copy) }
       return entry.storeAside(copy)
     }
     setCopy(copy, of: entry)

@@ -37,14 +37,14 @@ struct EngineState: ~Copyable {
   let rule: FreshnessRule
   /// The name of the model type, for events.
   let name: String
-  /// The model type, by which the drafts of its values are found.
+  /// The model type, by which the changes over its values are found.
   let model: ObjectIdentifier
-  /// The access to the entities of its models; `nil` if the type has none.
-  let entities: EntityAccess?
+  /// The presentation of its models; `nil` if the type has none.
+  let presentation: (any ModelPresentation)?
 
   init(
     _ layer: LayerContext, _ configuration: ReactorConfiguration, _ reader: MemoryReader, name: String,
-    model: ObjectIdentifier, entities: EntityAccess?
+    model: ObjectIdentifier, presentation: (any ModelPresentation)?
   ) {
     memory = ModelMemory(
       limit: configuration.memoryLimit, keepUnusedFor: configuration.keepUnusedFor, hits: reader.table)
@@ -53,7 +53,7 @@ struct EngineState: ~Copyable {
     self.configuration = configuration
     self.name = name
     self.model = model
-    self.entities = entities
+    self.presentation = presentation
   }
 
   /// 100 years, the longest wait. An instant beyond the range of a clock would trap.
@@ -109,19 +109,18 @@ extension EngineState {
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry {
     if let entry = memory.entry(of: key, as: resource) { return entry }
     let entry = Entry(key: key, revision: revision)
-    entry.begin(with: layer.drafts.drafts(of: key, for: model), entities)
+    entry.begin(with: changes(of: key))
     memory.insert(entry, as: resource)
     memory.touch(entry, at: time)
     return entry
   }
 
-  /// Returns the entry of `key`; if only a draft exists, an entry that is not in memory.
+  /// Returns the entry of `key`; if there are only changes over it, an entry that is not in memory.
   mutating func visibleEntry(of key: RecordKey, as resource: Resource) -> Entry? {
     if let entry = memory.entry(of: key, as: resource) { return entry }
-    let drafts = layer.drafts.drafts(of: key, for: model)
-    guard !drafts.isEmpty else { return nil }
+    guard let changes = changes(of: key) else { return nil }
     let entry = Entry(key: key, revision: revision)
-    entry.begin(with: drafts, entities)
+    entry.begin(with: changes)
     return entry
   }
 
@@ -132,7 +131,7 @@ extension EngineState {
     if !released.isEmpty { effects.append(.release(released)) }
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     memory.account(models: models, bytes: bytes)
-    if entities != nil, let copy { noteEntities(of: copy) }
+    if presentation != nil, let copy { noteArrival(of: copy) }
     // Readers find a new value after its event is queued. A removed value is hidden from them
     // before its event is queued.
     entry.needsPublishing = copy != nil && isNewValue
@@ -158,7 +157,7 @@ extension EngineState {
       if !actors.isEmpty { effects.append(.call(actors, entry.key)) }
     }
     layer.changes.note(entry.key)
-    if entities != nil { watchEntities(of: entry) }
+    if presentation != nil { watch(entry) }
     setWakeup(entry)
     let replaced = entry.consumeReplaced()
     if !replaced.isEmpty { effects.append(.release(replaced)) }
@@ -276,8 +275,8 @@ extension EngineState {
       if entry.flight != nil { append(entry.key, .cancelled) }
       endFlight(of: entry)
       setCopy(nil, of: entry)
-      // `removeAll` removed the drafts, too. The removal of one resource keeps its drafts.
-      if key == nil { entry.redraw { $0.removeUnlisted(over: nil) } }
+      // `removeAll` removed the changes over it, too. The removal of one resource keeps them.
+      if key == nil { entry.redraw { $0.dropRemoved(over: nil) } }
       entry.error = nil
       entry.invalidatedBefore = nil
       entry.isForgotten = true
@@ -336,8 +335,8 @@ enum Effect: Sendable {
   /// A response of an observed key is out of date by a change of the server.
   case tellOutdated(RecordKey)
   case wakeUp(TaskHandle, RecordKey, at: Duration)
-  /// Shows newer values of entities in the keys that hold them.
-  case showEntities(Set<RecordKey>, except: RecordKey)
+  /// Shows what is newer in these keys.
+  case renew(Set<RecordKey>, except: RecordKey)
   /// Values that the state holds no longer. They are released without the lock, since a user's
   /// `deinit` may call the reactor.
   case release([any Sendable])

@@ -26,16 +26,17 @@ final class Flight {
   /// for the flight, if a caller does.
   var isOwed = false
   /// The claim that stops the next write, as ``EngineState/updatePass(of:)`` maintains it.
-  var pass: SendingGate.Pass?
+  var pass: (any AnyObject & Sendable)?
   /// The flight as the instrument sees it; `nil` without one.
   var record: InstrumentedFlight?
   /// The copies that another variant has displaced since the flight began (RFC 9111 §4.1). Some of
   /// its waiters may still accept them.
   private(set) var variants: [CachedModel] = []
 
-  init(_ machine: FlightMachine, under ticket: Generations.Ticket, priority: TaskPriority?, _ gate: SendingGate) {
+  init(_ machine: FlightMachine, under ticket: Generations.Ticket, priority: TaskPriority?, in layer: LayerContext) {
     self.machine = machine
-    owner = LockOwner(machine.waiters.waits, flight: LockOwner.GateKey(gate: ObjectIdentifier(gate), key: ticket.key))
+    owner = LockOwner(
+      machine.waiters.waits, flight: LockOwner.LayerKey(layer: ObjectIdentifier(layer), key: ticket.key))
     self.ticket = ticket
     self.priority = priority
   }

@@ -24,12 +24,12 @@ final class KeyState: MemoryEntry {
   private var publishedStatus = FetchStatus.idle
   private var hasNewValue = false
 
-  /// The base: what the server said, or a local write. It never contains a draft.
+  /// The base: what the server said, or a local write. It contains no change that is only shown.
   private(set) var copy: CachedModel?
-  /// The drafts over ``copy``; `nil` without drafts.
-  private(set) var drafts: KeyDrafts?
-  /// The interest of the streams in the entities of the copies; `nil` without such streams.
-  var watch: EntityWatch?
+  /// The changes that are shown over ``copy``; `nil` without changes.
+  private(set) var changes: (any KeyPresentation)?
+  /// The interest of the streams in what a presentation shows; `nil` for most keys.
+  var watch: (any AnyObject & Sendable)?
   /// A newer record that the layer has stored; `nil` if ``copy`` is up to date.
   private var outdated: NewerRecord?
   /// The error of the latest attempt.
@@ -69,19 +69,16 @@ final class KeyState: MemoryEntry {
   /// The values that may hold user objects.
   var belongings: [any Sendable] {
     [
-      copy as any Sendable, drafts?.all as any Sendable, error as any Sendable, flight?.machine as any Sendable,
+      copy as any Sendable, changes?.belongings as any Sendable, error as any Sendable, flight?.machine as any Sendable,
       flight?.variants as any Sendable,
     ]
   }
 
-  /// Records that the drafts have changed.
-  fileprivate func noteDrafts(isNewValue: Bool) {
+  /// Records that the shown value has changed, or only the changes over it.
+  func noteChanges(isNewValue: Bool) {
     hasChanged = true
     if isNewValue { hasNewValue = true }
   }
-
-  /// Records that an entity of the copy has a newer value.
-  func noteEntities() { noteDrafts(isNewValue: true) }
 
   fileprivate func replace(_ old: [any Sendable]) { replaced += old }
 
@@ -150,7 +147,7 @@ final class KeyState: MemoryEntry {
   func setCopy(_ new: CachedModel?, isNewValue: Bool) -> (models: Int, bytes: Int) {
     defer {
       copy = new
-      if drafts != nil { redraw { $0.rebase(on: new, isNewValue: isNewValue) } }
+      if changes != nil { redraw { $0.rebase(on: new, isNewValue: isNewValue) } }
     }
     if copy != nil || new != nil { hasChanged = true }
     if new != nil { isForgotten = false }
@@ -291,10 +288,11 @@ final class KeyState: MemoryEntry {
 
   func snapshot(for subscriber: Subscriber) -> KeySnapshot {
     let copy = subscriber.showsValue ? copy(for: subscriber) : nil
-    let drafted = subscriber.showsValue ? drafted(over: copy) : nil
+    let presented = subscriber.showsValue ? presented(over: copy) : nil
     let wasThere = copy != nil && !subscriber.sawItArrive && copy?.origin != .local
     return KeySnapshot(
-      key, subscriber.resource, copy: copy, drafted: drafted, pending: drafted == nil ? [] : drafts?.pending ?? [],
+      key, subscriber.resource, copy: copy, presented: presented,
+      pending: presented == nil ? [] : changes?.pendingIDs ?? [],
       error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
       fetchStatus: fetchStatus, progress: flight?.progress, origin: wasThere ? .memory : copy?.origin,
       revision: revision(for: subscriber), valueRevision: valueRevision,
@@ -335,66 +333,66 @@ final class KeyState: MemoryEntry {
 }
 
 extension KeyState {
-  /// The copy that readers find without the lock. A draft is a user's function, so a reader takes
+  /// The copy that readers find without the lock. A change is a user's function, so a reader takes
   /// the lock to get it, and computes without the lock.
-  var readable: CachedModel? { drafts == nil ? copy : nil }
+  var readable: CachedModel? { changes == nil ? copy : nil }
 
-  /// Returns what drafts and newer values of entities make of `copy`; `nil` if neither can apply. A
-  /// removed key shows nothing.
-  func drafted(over copy: CachedModel?) -> DraftedModel? {
+  /// Returns what is shown in place of `copy`; `nil` for the copy itself. A removed key shows
+  /// nothing.
+  func presented(over copy: CachedModel?) -> (any PresentedValue)? {
     guard !isForgotten else { return nil }
-    guard let drafts else { return copy?.entities?.shown }
-    return copy === self.copy ? drafts.shown : drafts.drawn(over: copy)
+    guard let changes else { return copy?.presented?.shown }
+    return copy === self.copy ? changes.shown : changes.drawn(over: copy)
   }
 
   func shown(_ copy: CachedModel) -> ShownModel {
-    ShownModel(copy: copy, drafted: drafted(over: copy), revision: hasNews ? revision + 1 : revision)
+    ShownModel(copy: copy, presented: presented(over: copy), revision: hasNews ? revision + 1 : revision)
   }
 
-  /// Returns the copy without pending drafts; `nil` if there can be no others.
-  func confirmed(_ entities: EntityAccess?) -> DraftedModel? {
+  /// Returns the copy without pending changes; `nil` if there can be no others.
+  func confirmed(by presentation: (any ModelPresentation)?) -> (any PresentedValue)? {
     guard !isForgotten else { return nil }
-    if let drafts { return drafts.confirmed(over: copy) }
-    return entities.map { DraftedModel(copy, [], $0, isConfirmed: true) }
+    if let changes { return changes.confirmed(over: copy) }
+    return presentation?.confirmed(copy)
   }
 
-  /// Sets the first drafts of an entry.
-  func begin(with drafts: [Draft], _ entities: EntityAccess?) {
-    guard !drafts.isEmpty else { return }
-    self.drafts = KeyDrafts(drafts, over: copy, entities)
-    noteDrafts(isNewValue: true)
+  /// Sets the first changes over the copy.
+  func begin(with changes: (any KeyPresentation)?) {
+    guard let changes else { return }
+    self.changes = changes
+    noteChanges(isNewValue: true)
   }
 
-  /// Changes the drafts. The previous value is released without the lock.
+  /// Applies a change. The previous value is released without the lock.
   ///
   /// - Parameter change: returns `true` if the shown value may have changed.
-  func redraw(_ change: (KeyDrafts) -> Bool) {
-    guard let drafts else { return }
-    let old = drafts.shown
-    let isNewValue = change(drafts)
-    if drafts.isEmpty { self.drafts = nil }
-    replace([old as any Sendable] + drafts.consumeDropped())
-    noteDrafts(isNewValue: isNewValue)
+  func redraw(_ change: (any KeyPresentation) -> Bool) {
+    guard let changes else { return }
+    let old = changes.shown
+    let isNewValue = change(changes)
+    if changes.isEmpty { self.changes = nil }
+    replace([old as any Sendable] + changes.consumeDropped())
+    noteChanges(isNewValue: isNewValue)
   }
 }
 
-/// A copy with its drafts, for a caller. The shell computes the model without the lock.
+/// A copy with the changes over it, for a caller. The shell computes the model without the lock.
 struct ShownModel: Sendable {
   let copy: CachedModel
-  var drafted: DraftedModel?
+  var presented: (any PresentedValue)?
   /// The smallest revision of the states that show this copy or a newer one. A caller gets the copy
   /// before the change that brought it is published.
   var revision: UInt64 = 0
 
-  /// A Boolean value that indicates whether the value is an entity that was removed since.
-  var isRemovedEntity: Bool { copy.entities != nil && copy.entities?.shown.model == nil }
+  /// A Boolean value that indicates whether the program has removed the model since it arrived.
+  var isRemoved: Bool { copy.presented.map { $0.shown.model == nil } ?? false }
 
-  /// The copy with the model that its drafts make of it.
+  /// The copy with the model that is shown in its place.
   ///
-  /// - Throws: ``ReactorError/notCached`` if a draft has removed the value.
+  /// - Throws: ``ReactorError/notCached`` if a change has removed the value.
   func resolved() throws(ReactorError) -> CachedModel {
-    guard let drafted else { return copy }
-    guard let model = drafted.model else { throw .notCached }
+    guard let presented else { return copy }
+    guard let model = presented.model else { throw .notCached }
     return copy.showing(model)
   }
 }

@@ -5,34 +5,34 @@ import Synchronization
 
 /// The values that the server has confirmed, for a write that is made from them.
 extension LayerContext {
-  /// A value without pending drafts, and the response that it was made from.
+  /// A value without pending changes, and the response that it was made from.
   package struct Confirmed<Model: Sendable>: Sendable {
     package let model: Model?
     /// The head of that response; `nil` if no response is stored, or a local value has replaced it.
     package let head: Record.Head?
     /// The numbers of the accepted writes that have changed the response's value. If there are any,
     /// its entity tag does not describe the value.
-    package let acceptedDrafts: Set<UUID>
+    package let acceptedWrites: Set<UUID>
 
     fileprivate init(_ confirmed: ReactorEngine.ConfirmedCopy) {
       model = confirmed.model?.model(as: Model.self)
       head = confirmed.copy?.head.flatMap { $0.localModel == nil ? $0 : nil }
-      acceptedDrafts = confirmed.acceptedDrafts
+      acceptedWrites = confirmed.acceptedWrites
     }
 
     /// A response that has just been fetched, which has every write that was accepted before.
     fileprivate init(_ model: AnyModel, _ head: Record.Head?) {
       self.model = model.model(as: Model.self)
       self.head = head.flatMap { $0.localModel == nil ? $0 : nil }
-      acceptedDrafts = []
+      acceptedWrites = []
     }
   }
 
-  /// Returns the value without pending drafts: from memory, else from persistence. It never sends a
-  /// request.
+  /// Returns the value without pending changes: from memory, else from persistence. It never sends
+  /// a request.
   package func confirmed<Model: Sendable>(_ resource: Resource, as type: Model.Type) async -> Confirmed<Model> {
     for engine in engines(of: type) {
-      // Without a base, drafts make no value: the base may be on disk.
+      // Without a base, changes make no value: the base may be on disk.
       let confirmed = engine.confirmedCopy(resource)
       if confirmed.copy != nil, confirmed.model != nil { return Confirmed(confirmed) }
     }

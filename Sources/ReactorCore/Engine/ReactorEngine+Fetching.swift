@@ -120,7 +120,7 @@ extension ReactorEngine {
     let task = spawn(on: flow.configuration.taskExecutor, priority: step.task.priority, for: step.owner) {
       // A flight serves any caller, so its requests are signed even if a refresh began it.
       await Refreshing.outside {
-        // No stream shows a value without the drafts that an earlier process has left.
+        // No stream shows a value without the changes that an earlier process has left.
         for part in self.layer.parts where !part.isReady { await self.wait(for: part, step) }
         switch step.step {
         case .load: await self.load(step)
@@ -132,7 +132,7 @@ extension ReactorEngine {
   }
 
   /// Waits until a part is ready, for as long as the persistence may take. A store that hangs holds
-  /// no request back; the drafts in it are shown once it has answered.
+  /// no request back; the changes in it are shown once it has answered.
   private func wait(for part: any LayerPart, _ step: FlightStep) async {
     // It is late, or the step is cancelled, which the step finds out itself.
     do { try await layer.readiness.within(step.key) { await part.ready() } } catch {}
@@ -166,7 +166,7 @@ extension ReactorEngine {
     } catch {
       result.failure = ReactorError(error, wrap: ReactorError.persistence)
     }
-    result.snapshot = result.snapshot.map { withEntities($0, of: step.key) }
+    result.snapshot = result.snapshot.map { presented($0, of: step.key) }
     return result
   }
 
@@ -219,7 +219,7 @@ extension ReactorEngine {
     do {
       let snapshot = try await flow.network(step.resource, context).marked(by: layer.marks, step.key, step.ticket)
       note(context.outage?.ended(with: nil), step.key)
-      await finish(step, withEntities(snapshot, of: step.key), lead: lead)
+      await finish(step, presented(snapshot, of: step.key), lead: lead)
       return nil
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)

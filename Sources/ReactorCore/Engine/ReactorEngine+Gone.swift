@@ -16,7 +16,7 @@ extension ReactorEngine {
     }
     let now = now
     guard update({ $0.failed(step, gone: error, at: now) }) else { return }
-    layer.drafts.didReplace(step.key, step.ticket.number, of: nil, isOnDisk: false)
+    layer.presentation?.didReplace(step.key, step.ticket.number, of: nil, isOnDisk: false)
     layer.announce(.gone(step.key, step.ticket.number, step.resource, error), except: self)
   }
 
@@ -53,7 +53,7 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Forgets the value of `entry`, and the drafts that were accepted before.
+  /// Forgets the value of `entry`, and the changes over it that were accepted before.
   ///
   /// - Returns: `false` if the value is newer, local, or another variant.
   @discardableResult

@@ -74,28 +74,26 @@ extension ReactorEngine {
     state.isRemoved = snapshot.isRemoved
     state.isInvalidated = snapshot.copy?.freshness.invalidatedAt != nil
     state.base = snapshot.copy
-    if let output = snapshot.drafted?.output { state.show(output.model, drafts: snapshot.pending, output.pending) }
+    if let shown = snapshot.presented?.shown { state.show(shown, pending: snapshot.pending) }
     return state
   }
 }
 
 extension LoadState {
-  /// The answer or the local value below the drafts; `nil` without one.
+  /// The answer or the local value below the changes; `nil` without one.
   var copy: CachedModel? { base as? CachedModel }
 
-  /// The instance that holds the model below the drafts. A 304 keeps it.
+  /// The instance that holds the model below the changes. A 304 keeps it.
   package var instance: (any AnyObject & Sendable)? { copy?.model.box }
 }
 
 extension LoadState<AnyModel> {
-  /// Shows the value with its drafts. A value that no base has is local and stale.
-  fileprivate mutating func show(_ model: AnyModel?, drafts pending: [Draft], _ entities: [Draft]) {
+  /// Shows the value with the changes over it. A value that no base has is local and stale.
+  fileprivate mutating func show(_ shown: Shown, pending: [UUID]) {
     if value == nil { (origin, isStale) = (.local, true) }
-    if model == nil { (origin, fetchedAt, isStale) = (nil, nil, false) }
-    value = model
-    // A write may have several drafts of one key.
-    for draft in pending where draft.id != drafts.last { drafts.append(draft.id) }
-    for draft in entities where !drafts.contains(draft.id) { drafts.append(draft.id) }
+    if shown.model == nil { (origin, fetchedAt, isStale) = (nil, nil, false) }
+    value = shown.model
+    note(pending: pending, beside: shown.pending)
   }
 }
 

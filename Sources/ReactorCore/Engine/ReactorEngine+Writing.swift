@@ -54,12 +54,12 @@ extension ReactorEngine {
       let isConfirmed = snapshot.record == nil && snapshot.head != nil && snapshot.head?.localModel == nil
       if !isConfirmed { ticket.didPersist() }
       let isStored = !isConfirmed && flow.isPersistent && !snapshot.freshness.isNoStore
-      if !isConfirmed || !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: isStored) }
+      if !isConfirmed || !flow.isPersistent { didReplace(ticket, isLocal: isLocal, isOnDisk: isStored) }
       // Before another step reads the record.
       if !isConfirmed { state.withLock { $0.noteSaved(ticket) } }
       return isConfirmed ? .onlyConfirmed : isStored ? .saved : .notStored
     } catch let error as NotEncoded {
-      if !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: false) }
+      if !flow.isPersistent { didReplace(ticket, isLocal: isLocal, isOnDisk: false) }
       append(ticket.key, .notEncoded(error.reason))
       return .notEncoded
     } catch {
@@ -67,10 +67,10 @@ extension ReactorEngine {
     }
   }
 
-  private func replaceDrafts(_ ticket: Generations.Ticket, isLocal: Bool, isOnDisk: Bool) {
+  private func didReplace(_ ticket: Generations.Ticket, isLocal: Bool, isOnDisk: Bool) {
     // A local value is only for its own type.
     let model = isLocal ? state.withLock { $0.model } : nil
-    layer.drafts.didReplace(ticket.key, ticket.number, of: model, isOnDisk: isOnDisk)
+    layer.presentation?.didReplace(ticket.key, ticket.number, of: model, isOnDisk: isOnDisk)
   }
 
   private func report(_ result: SaveResult, _ snapshot: Snapshot<AnyModel>, _ key: RecordKey) -> SaveResult {
@@ -86,7 +86,7 @@ extension ReactorEngine {
   /// Writes locally: memory, streams and waiters get the value at once, and then it is persisted.
   func write(_ model: AnyModel, for resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
-    let snapshot = withEntities(Snapshot(model: model, fetchedAt: now).withReceipt, of: key)
+    let snapshot = presented(Snapshot(model: model, fetchedAt: now).withReceipt, of: key)
     let lead = reader.rule.steps.lead
     let ticket = update { $0.write(snapshot, key, for: resource, lead: lead) }
     var result: SaveResult
@@ -136,7 +136,7 @@ extension ReactorEngine {
     try await layer.remove(key) { [flow] in try await flow.removeFromPersistence(resource) }
   }
 
-  func readable(_ resource: Resource) throws(ReactorError) -> RecordKey {
+  package func readable(_ resource: Resource) throws(ReactorError) -> RecordKey {
     guard resource.readsOnly else {
       throw .invalidResource("\(resource.method.rawValue) is never stored; set isReadOnly if it changes nothing")
     }
@@ -154,8 +154,8 @@ extension ReactorEngine: LayerReactor {
     case .pollingLimited: update { $0.pollingLimited() }
     case .gone(let key, let number, let resource, let error):
       update { $0.forgetGone(key, under: number, resource, error) }
-    case .drafted(let changes): update { $0.drafted(changes) }
-    case .entities(let keys): update { $0.showEntities(of: keys) }
+    case .presented(let changes): update { $0.presented(changes) }
+    case .renewed(let keys): update { $0.renew(keys) }
     case .sendingBegan(let key):
       let now = now
       update { $0.sendingBegan(key, at: now) }
@@ -182,8 +182,8 @@ extension ReactorEngine: LayerReactor {
     }
   }
 
-  func computeDrafts(of key: RecordKey) {
-    let shown = state.withLock { $0.memory.entries[key]?.drafts?.shown }
+  func computeShown(of key: RecordKey) {
+    let shown = state.withLock { $0.memory.entries[key]?.changes?.shown }
     _ = shown?.model
   }
 

@@ -10,9 +10,9 @@ import Synchronization
 /// ``hit(_:_:)`` looks in memory on the caller's executor. After a miss, the caller joins the key's
 /// ``FlightMachine``. Its steps run in separate tasks: load, request, save
 /// (`ReactorEngine+Fetching`, `EngineState+Flights`).
-@usableFromInline final class ReactorEngine: Sendable {
-  let flow: ReactorFlow<AnyModel>
-  let layer: LayerContext
+@usableFromInline package final class ReactorEngine: Sendable {
+  package let flow: ReactorFlow<AnyModel>
+  package let layer: LayerContext
   /// The name of the model type, for events.
   let name: String
   /// The time on the configuration's clock since the reactor was created.
@@ -43,7 +43,8 @@ import Synchronization
     observers = ObserverQueue(executor: configuration.taskExecutor)
     state = Mutex(
       EngineState(
-        flow.layer, configuration, reader, name: name, model: ObjectIdentifier(Model.self), entities: flow.entities))
+        flow.layer, configuration, reader, name: name, model: ObjectIdentifier(Model.self),
+        presentation: flow.presentation))
     layer.add(self)
     flow.decoded.connect { [weak self] key in
       // The stored record replaces an outdated copy, even if both have the same dates.
@@ -96,9 +97,9 @@ import Synchronization
     case .tellOutdated(let key): for part in layer.parts { part.arrivedOutdated(key) }
     case .observe: for part in layer.parts { part.observationChanged() }
     case .wakeUp(let task, let key, let time): startWakeup(task, key, at: time)
-    case .showEntities(let keys, let own):
-      layer.announce(.entities(keys), except: self)
-      update { $0.showEntities(of: keys.subtracting([own])) }
+    case .renew(let keys, let own):
+      layer.announce(.renewed(keys), except: self)
+      update { $0.renew(keys.subtracting([own])) }
     case .release: break
     }
   }
@@ -108,7 +109,7 @@ extension ReactorEngine {
   /// Returns the cached model if the policy accepts it. Never suspends.
   @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
     if let upstream = layer.upstream { upstream.advance() }
-    guard flow.entities == nil else { return hitWithEntities(resource, policy) }
+    guard flow.presentation == nil else { return hitPresented(resource, policy) }
     guard layer.events.hasObservers else { return reader.hit(resource, policy) }
     // Bound only here: it costs one more reference, and most hits have no listener.
     let events = layer.events
@@ -132,42 +133,42 @@ extension ReactorEngine {
 
   /// Returns the cached model, fresh or stale; `nil` if memory has none.
   @usableFromInline func cached(_ resource: Resource) -> AnyModel? {
-    if flow.entities == nil, let model = reader.cached(resource) { return model }
+    if flow.presentation == nil, let model = reader.cached(resource) { return model }
     guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
-    let (copy, drafted) = state.withLock { state -> (CachedModel?, DraftedModel?) in
+    let (copy, presented) = state.withLock { state -> (CachedModel?, (any PresentedValue)?) in
       guard let entry = state.visibleEntry(of: key, as: resource) else { return (nil, nil) }
-      return (entry.copy, entry.drafted(over: entry.copy))
+      return (entry.copy, entry.presented(over: entry.copy))
     }
     guard copy?.isVisible(to: resource) ?? true else { return nil }
-    return drafted.map(\.model) ?? copy?.model
+    return presented.map(\.model) ?? copy?.model
   }
 
-  /// Returns the model in memory without pending drafts, fresh or stale; `nil` if memory has none.
+  /// Returns the model in memory without pending changes, fresh or stale; `nil` if memory has none.
   func confirmed(_ resource: Resource) -> AnyModel? { confirmedCopy(resource).model }
 
-  /// A model without pending drafts, and the copy that it was made from.
+  /// A model without pending changes, and the copy that it was made from.
   struct ConfirmedCopy {
     var model: AnyModel?
-    /// `nil` if the model was made only by drafts.
+    /// `nil` if the model was made only by changes.
     var copy: CachedModel?
-    /// The numbers of the accepted writes whose drafts are over the copy.
-    var acceptedDrafts: Set<UUID> = []
+    /// The ids of the accepted writes whose changes are over the copy.
+    var acceptedWrites: Set<UUID> = []
   }
 
   /// Returns what ``confirmed(_:)`` returns, with its copy. All of it is from the same moment.
   func confirmedCopy(_ resource: Resource) -> ConfirmedCopy {
     guard resource.readsOnly, let key = try? flow.key(resource) else { return ConfirmedCopy() }
-    var (confirmed, drafted) = state.withLock { state -> (ConfirmedCopy, DraftedModel?) in
+    var (confirmed, presented) = state.withLock { state -> (ConfirmedCopy, (any PresentedValue)?) in
       guard let entry = state.visibleEntry(of: key, as: resource) else { return (ConfirmedCopy(), nil) }
-      let confirmed = ConfirmedCopy(copy: entry.copy, acceptedDrafts: entry.drafts?.acceptedIDs ?? [])
-      return (confirmed, entry.confirmed(state.entities))
+      let confirmed = ConfirmedCopy(copy: entry.copy, acceptedWrites: entry.changes?.acceptedIDs ?? [])
+      return (confirmed, entry.confirmed(by: state.presentation))
     }
     guard confirmed.copy?.isVisible(to: resource) ?? true else { return ConfirmedCopy() }
-    confirmed.model = drafted.map(\.model) ?? confirmed.copy?.model
+    confirmed.model = presented.map(\.model) ?? confirmed.copy?.model
     return confirmed
   }
 
-  func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
+  package func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
     layer.events.append(ReactorEvent(key: key, model: name, kind: kind()))
   }
 }
@@ -206,9 +207,9 @@ extension ReactorEngine {
     let shown = try await read(resource, policy, isUnconditional: isUnconditional)
     let origin = shown.copy === known ? .memory : shown.copy.origin
     let snapshot = KeySnapshot(
-      key, resource, copy: shown.copy, drafted: shown.drafted, error: nil, origin: origin, revision: shown.revision)
+      key, resource, copy: shown.copy, presented: shown.presented, error: nil, origin: origin, revision: shown.revision)
     let shownState = loadState(snapshot)
-    // A draft has removed the value.
+    // A change has removed the value.
     guard shownState.value != nil else { throw .notCached }
     return shownState
   }
@@ -241,8 +242,8 @@ extension ReactorEngine {
         "\(resource.method.rawValue) may change something; use send(_:), or set isReadOnly if it only reads")
     }
     let shown = try await fetch(resource, policy, isUnconditional: isUnconditional)
-    // The entity was removed, and the server may have it again.
-    guard flow.entities != nil, policy != .cacheOnly, shown.isRemovedEntity else { return shown }
+    // The program has removed it, and the server may have it again.
+    guard flow.presentation != nil, policy != .cacheOnly, shown.isRemoved else { return shown }
     return try await fetch(resource, .networkOnly)
   }
 

@@ -177,10 +177,10 @@ final class KeySnapshot: Sendable {
   let key: RecordKey?
   let resource: Resource
   let copy: CachedModel?
-  /// The copy with its drafts, to be computed without the lock; `nil` without drafts.
-  let drafted: DraftedModel?
-  /// The drafts that no server has accepted yet.
-  let pending: [Draft]
+  /// The copy with the changes over it, to be computed without the lock; `nil` without changes.
+  let presented: (any PresentedValue)?
+  /// The ids of the changes that no server has accepted yet.
+  let pending: [UUID]
   let error: ReactorError?
   let fetchStatus: FetchStatus
   let progress: TransferProgress?
@@ -193,15 +193,15 @@ final class KeySnapshot: Sendable {
   private let made = AtomicLazyReference<any AnyObject & Sendable>()
 
   init(
-    _ key: RecordKey?, _ resource: Resource, copy: CachedModel? = nil, drafted: DraftedModel? = nil,
-    pending: [Draft] = [], error: ReactorError?,
+    _ key: RecordKey?, _ resource: Resource, copy: CachedModel? = nil,
+    presented: (any PresentedValue)? = nil, pending: [UUID] = [], error: ReactorError?,
     fetchStatus: FetchStatus = .idle, progress: TransferProgress? = nil, origin: Origin? = nil, revision: UInt64 = 0,
     valueRevision: UInt64 = 0, isRemoved: Bool = false
   ) {
     self.key = key
     self.resource = resource
     self.copy = copy
-    self.drafted = drafted
+    self.presented = presented
     self.pending = pending
     self.error = error
     self.fetchStatus = fetchStatus

@@ -46,7 +46,7 @@ extension ReactorFlow {
     erased.holdsAnswer = holdsAnswer
     erased.isPersistent = isPersistent
     erased.decoded = decoded
-    erased.entities = EntityAccess.find(in: Model.self, layer.entities)
+    erased.presentation = (Model.self as? any ModelLayer.PresentedModel.Type)?._presentation.make(layer)
     return erased
   }
 }

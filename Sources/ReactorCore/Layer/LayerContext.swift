@@ -18,14 +18,10 @@ package final class LayerContext: Sendable {
   /// says nothing.
   package let isLoopback: Bool
   let events: EventHub
-  let generations = Generations()
+  package let generations = Generations()
   /// The outages of the backend's server; `nil` if they are not remembered.
   let outages: LayerOutages?
-  /// The changes that the server has yet to confirm.
-  let drafts: DraftTable
-  /// The newest values of the entities that copies of the reactors hold.
-  package let entities: EntityTable
-  package let sendings = SendingGate()
+  let presentationSlot = PresentationSlot()
   let querySupport: QuerySupport
   let deprecations = ReportedDeprecations()
   /// The time that the layer waits for its persistence.
@@ -37,9 +33,7 @@ package final class LayerContext: Sendable {
   let pollingLimit = Mutex<PollingLimit?>(nil)
   /// The time on the configuration's clock since the layer was created. Read it without a lock: the
   /// clock is user code.
-  let elapsed: @Sendable () -> Duration
-  /// The turns of writes of one resource.
-  let writeTurns = KeyedAsyncLock()
+  package let elapsed: @Sendable () -> Duration
   let gate = KeyedAsyncLock()
   /// The keys that have changed, for an inspector.
   let changes = KeyChanges()
@@ -62,8 +56,6 @@ package final class LayerContext: Sendable {
     self.upstream = upstream?(cache, configuration)
     self.scope = scope
     self.configuration = configuration
-    drafts = DraftTable()
-    entities = EntityTable(drafts)
     elapsed = configuration.clock.stopwatch()
     querySupport = QuerySupport(elapsed: elapsed)
     budget = StoreBudget(configuration)
@@ -180,6 +172,9 @@ package final class LayerContext: Sendable {
     events.deliver()
   }
 
+  /// Delivers the events that were appended.
+  package func deliverEvents() { events.deliver() }
+
   /// Returns the keys of a URL that the layer's reactors have in memory.
   func keys(of url: String) -> [RecordKey] {
     livingMembers.flatMap { $0.keys(of: url) }
@@ -195,8 +190,7 @@ package final class LayerContext: Sendable {
     let removals = parts.map { $0.willRemoveAll() }
     // Also where the body never runs, or fails before the parts' removals.
     let ending = AtEnd { removals.end() }
-    drafts.removeAll()
-    entities.removeAll()
+    presentation?.removeAll()
     keys.forgetLatest()
     removalCount.add(1, ordering: .releasing)
     announce(.removedAll)
@@ -281,9 +275,10 @@ enum LayerChange: Sendable {
   case pollingLimited
   /// A request of this number has not found the resource on the server, with this error.
   case gone(RecordKey, Generation, Resource, ReactorError)
-  case drafted([DraftChange])
-  /// Entities that these keys hold have newer values or drafts.
-  case entities(Set<RecordKey>)
+  /// Other changes are shown over the copies of some keys.
+  case presented([any PresentationChange])
+  /// These keys show something newer, although their copies are the same.
+  case renewed(Set<RecordKey>)
   /// A write of the key is being sent.
   case sendingBegan(RecordKey)
   /// A write of the key has its outcome, or will not be sent.
@@ -297,8 +292,8 @@ protocol LayerReactor: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
   /// Returns the keys of a URL in this reactor's memory, whatever their method and identity fields.
   func keys(of url: String) -> [RecordKey]
-  /// Computes the shown value of a key with drafts that is in this reactor's memory.
-  func computeDrafts(of key: RecordKey)
+  /// Computes the shown value of a key with changes over it that is in this reactor's memory.
+  func computeShown(of key: RecordKey)
   /// Returns the head of the response that the key's copy in this reactor's memory was made from.
   func head(of key: RecordKey) -> Record.Head?
   /// Returns the keys in this reactor's memory that are in `set`, by their URL or by their groups.

@@ -45,7 +45,7 @@ public struct LayerExtension: Sendable {
 ///
 /// A layer may have any number of parts, which do not know each other. It retains them for as long
 /// as it lives, so a part holds the layer weakly. A part shows changes over cached values by the
-/// layer's drafts, and reports events by ``LayerContext/report(_:of:model:)``.
+/// layer's presentation, and reports events by ``LayerContext/report(_:of:model:)``.
 package protocol LayerPart: AnyObject, Sendable {
   /// A Boolean value that indicates whether everything that the part shows over cached values is
   /// known.

@@ -1,15 +1,15 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A decoded model with the metadata that its freshness needs. Immutable, and passed as one
 /// reference.
-final class CachedModel: Sendable {
-  let key: RecordKey
-  let model: AnyModel
+package final class CachedModel: Sendable {
+  package let key: RecordKey
+  package let model: AnyModel
   let fetchedAt: Date
   var head: Record.Head? { extras?.head }
-  /// The entities of the model; `nil` if its type has none.
-  var entities: ModelEntities? { extras?.entities }
+  /// The part that another module has added; `nil` if the model's type has none.
+  package var presented: (any PresentedCopy)? { extras?.presented }
   private let extras: Extras?
   let origin: Origin
   /// A Boolean value that indicates whether the copy is not saved, or not yet, so that the disk may
@@ -22,7 +22,7 @@ final class CachedModel: Sendable {
   let lead: Double
   /// The number of the request or the write that produced the copy. Zero for a loaded copy, since
   /// another process may have stored it.
-  var generation: Generation { number & Self.isLoaded == 0 ? number : 0 }
+  package var generation: Generation { number & Self.isLoaded == 0 ? number : 0 }
   /// ``generation``; of a loaded copy, the latest number when it arrived, with a mark.
   private let number: Generation
   private static let isLoaded: Generation = 1 << 63
@@ -41,12 +41,12 @@ final class CachedModel: Sendable {
   /// A class, since the head is large, and a local model has none.
   private final class Extras: Sendable {
     let head: Record.Head?
-    let entities: ModelEntities?
+    let presented: (any PresentedCopy)?
 
     init?(_ snapshot: Snapshot<AnyModel>) {
-      guard snapshot.head != nil || snapshot.entities != nil else { return nil }
+      guard snapshot.head != nil || snapshot.presented != nil else { return nil }
       head = snapshot.head
-      entities = snapshot.entities as? ModelEntities
+      presented = snapshot.presented as? any PresentedCopy
     }
   }
 
@@ -68,11 +68,14 @@ final class CachedModel: Sendable {
 
   var isUnsaved: Bool { unsaved.load(ordering: .relaxed) }
 
+  /// A Boolean value that indicates whether the server has forbidden to store the response.
+  package var mustNotBeStored: Bool { freshness.isNoStore }
+
   /// Notes whether the copy is saved.
   func note(isSaved: Bool) { unsaved.store(!isSaved, ordering: .relaxed) }
 
   /// The latest number when a loaded copy arrived; `nil` for any other copy.
-  var arrivedAfter: Generation? {
+  package var arrivedAfter: Generation? {
     if number & Self.isLoaded != 0 { return number & ~Self.isLoaded }
     return number == 0 ? 0 : nil
   }
@@ -86,7 +89,7 @@ final class CachedModel: Sendable {
   /// The time of the request, which decides whether the copy can reflect a change. A response that
   /// was under way during a change arrives after it, but is from before it. A step that reports an
   /// unchanged model renews ``fetchedAt``, which then counts.
-  var askedAt: Date {
+  package var askedAt: Date {
     guard let head, head.receivedAt == fetchedAt else { return fetchedAt }
     return min(head.requestedAt, fetchedAt)
   }
@@ -115,7 +118,7 @@ final class CachedModel: Sendable {
       isUnsaved: isUnsaved, number: number)
   }
 
-  /// Returns the same exchange with another model: the model with its drafts applied.
+  /// Returns the same exchange with another model: the model with the changes over it.
   func showing(_ model: AnyModel) -> CachedModel {
     CachedModel(
       key, model, fetchedAt: fetchedAt, extras, origin: origin, freshness: freshness, cost: cost, lead: lead,
@@ -190,20 +193,20 @@ struct FreshnessRule: Sendable {
 /// No type beneath ``Reactor`` is generic. A generic type of this module is not specialized for a
 /// type of another module, and looks up metadata at each step. The code that opens the box is
 /// inlinable for that reason.
-@usableFromInline struct AnyModel: Sendable {
+@usableFromInline package struct AnyModel: Sendable {
   @usableFromInline let box: any AnyObject & Sendable
 
-  init<Model: Sendable>(_ model: Model) { box = Box(model) }
+  package init<Model: Sendable>(_ model: Model) { box = Box(model) }
 
   /// Wraps a box that was read from ``box``.
   init(in box: any AnyObject & Sendable) { self.box = box }
 
   /// Returns `true` if both are the same instance. Equal models that were parsed separately are
   /// not.
-  func isSame(as other: AnyModel) -> Bool { box === other.box }
+  package func isSame(as other: AnyModel) -> Bool { box === other.box }
 
   /// Returns a closure that compares two models of a type. It calls user code.
-  static func equality<T: Equatable & Sendable>(of _: T.Type) -> @Sendable (AnyModel, AnyModel) -> Bool {
+  package static func equality<T: Equatable & Sendable>(of _: T.Type) -> @Sendable (AnyModel, AnyModel) -> Bool {
     { $0.model(as: T.self) == $1.model(as: T.self) }
   }
 
@@ -212,11 +215,11 @@ struct FreshnessRule: Sendable {
   /// - Parameter type: the type that the model was created with, which is checked in debug builds
   ///   only. A dynamic cast would take as long as the rest of a hit, and each reactor has one type.
   ///   It is an argument because an optional chain may infer the optional type.
-  @inlinable func model<Model: Sendable>(as type: Model.Type) -> Model {
+  @inlinable package func model<Model: Sendable>(as type: Model.Type) -> Model {
     unsafeDowncast(box, to: Box<Model>.self).model
   }
 
-  @usableFromInline final class Box<Model: Sendable>: Sendable {
+  @usableFromInline package final class Box<Model: Sendable>: Sendable {
     @usableFromInline let model: Model
     init(_ model: Model) { self.model = model }
   }

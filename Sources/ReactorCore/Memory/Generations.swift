@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A number that increases across all keys of a layer. The greater number is the later one.
-typealias Generation = UInt64
+package typealias Generation = UInt64
 
 /// Orders the operations on each key, across all reactors of a layer. Of two responses, the newer
 /// is the response that was requested later, not the response that arrives later.
@@ -14,7 +14,7 @@ typealias Generation = UInt64
 ///
 /// A caller has been promised its write or removal, so a later operation does not stop it until the
 /// later one is on disk itself.
-final class Generations: Sendable {
+package final class Generations: Sendable {
   private let state = Mutex(State())
 
   private struct State {
@@ -101,7 +101,7 @@ final class Generations: Sendable {
 
   /// Draws a number that is later than all others, for an operation that leaves the records as they
   /// are.
-  func next() -> Generation {
+  package func next() -> Generation {
     state.withLock { state in
       state.last += 1
       return state.last

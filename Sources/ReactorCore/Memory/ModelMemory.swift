@@ -219,8 +219,8 @@ protocol MemoryEntry: AnyObject {
   /// A Boolean value that indicates whether an observer or a waiter needs the entry. It then stays
   /// in memory.
   var isPinned: Bool { get }
-  /// The copy that readers find without the lock; `nil` if there is no model, or if a draft changes
-  /// it.
+  /// The copy that readers find without the lock; `nil` if there is no model, or if a change is
+  /// over it.
   var readable: CachedModel? { get }
   var use: MemoryUse { get set }
 }

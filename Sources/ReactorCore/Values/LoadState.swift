@@ -45,8 +45,8 @@ public struct LoadState<Value> {
   public var valueRevision: UInt64
 
   /// The ids of the writes that ``value`` shows and that no server has accepted yet, in the order
-  /// in which they were made; see ``Reactor/mutate(_:by:answer:draft:)``. The id of an outbox's
-  /// write is that of its entry.
+  /// in which they were made; see `mutate(_:by:answer:draft:)` of ReactorWrites. The id of an
+  /// outbox's write is that of its entry.
   ///
   /// ```swift
   /// show(state.value ?? [], isSaving: !state.drafts.isEmpty)
@@ -70,7 +70,7 @@ public struct LoadState<Value> {
   /// nor written since. A value that is stale for its age is not.
   package var isInvalidated = false
 
-  /// The copy in memory below the drafts, which the engine reads; `nil` without one.
+  /// The copy in memory below the changes, which the engine reads; `nil` without one.
   var base: (any AnyObject & Sendable)?
 
   /// Creates a state, for example in a preview or a test. By default it is idle and has no value.
@@ -168,6 +168,13 @@ extension LoadState {
   ) throws(Failure) -> LoadState<Result> {
     let value: Result? = if let value { try transform(value) } else { nil }
     return with(value)
+  }
+
+  /// Sets ``drafts`` to the changes of the key and those of others in its value.
+  mutating func note(pending: [UUID], beside others: [UUID]) {
+    // A write may have several changes of one key.
+    for id in pending where id != drafts.last { drafts.append(id) }
+    for id in others where !drafts.contains(id) { drafts.append(id) }
   }
 
   /// Returns the same state with another value.

@@ -19,8 +19,9 @@ public struct Snapshot<Model: Sendable>: Sendable {
   var receipt: SaveReceipt?
   /// A Boolean value that indicates whether another process has fetched the response.
   var isShared = false
-  /// The entities of the model; `nil` if its type has none, or the engine has yet to look.
-  var entities: (any AnyObject & Sendable)?
+  /// The part that another module adds to a copy with this model; `nil` if the model's type has
+  /// none, or the engine has yet to look.
+  var presented: (any AnyObject & Sendable)?
 
   /// Creates a snapshot. Without a record, the resource and the configuration decide its freshness.
   public init(model: Model, fetchedAt: Date, record: Record? = nil) {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import ReactorWrites
 
 /// One attempt to send an entry that this process has leased: it builds, saves and sends the
 /// request, then evaluates, saves and publishes the outcome.

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorWrites
 
 /// The entries that the layer expects to be sent soon. Requests that only streams wait for are sent
 /// after the last of them.

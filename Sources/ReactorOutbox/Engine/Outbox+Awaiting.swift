@@ -1,4 +1,5 @@
 import ReactorCore
+import ReactorWrites
 
 /// Requests of mutations that await other writes. Meanwhile, their lanes keep their turns.
 extension Outbox {

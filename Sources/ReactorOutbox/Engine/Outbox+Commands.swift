@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import ReactorWrites
 
 /// The app's commands on entries.
 extension Outbox {

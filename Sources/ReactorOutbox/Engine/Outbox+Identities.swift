@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorWrites
 
 /// The server's ids, in the entries that hold a temporary one.
 extension Outbox {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCaching
 package import ReactorCore
+import ReactorWrites
 
 /// The entries that an earlier process has left, and the removal of everything.
 extension Outbox: LayerPart {

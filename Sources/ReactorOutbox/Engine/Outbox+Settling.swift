@@ -2,6 +2,7 @@ import Foundation
 import HTTPCaching
 import HTTPTypes
 import ReactorCore
+import ReactorWrites
 
 /// The outcome of an attempt.
 struct Ended: Sendable {

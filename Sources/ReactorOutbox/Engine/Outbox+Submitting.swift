@@ -2,6 +2,7 @@ import Foundation
 import HTTPCaching
 import HTTPTypes
 import ReactorCore
+import ReactorWrites
 
 /// Submitting a mutation.
 extension Outbox {

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorWrites
 
 /// Entries that another process has changed, finished or removed.
 extension Outbox {

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorWrites
 
 /// The state of an outbox that its lock guards.
 struct OutboxState: Sendable {

@@ -4,6 +4,7 @@ import ReactorConformance
 import ReactorCore
 import ReactorLists
 import ReactorTesting
+import ReactorWrites
 import Synchronization
 
 /// A headline of the newsstand. The server shows them by rank, highest first.

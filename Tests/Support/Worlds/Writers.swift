@@ -3,6 +3,7 @@ import HTTPTypes
 import ReactorConformance
 import ReactorCore
 import ReactorTesting
+import ReactorWrites
 import Synchronization
 
 /// Users who change lists of numbers with drafts, beside others who read them.

@@ -3,6 +3,7 @@ import HTTPTypes
 import ReactorCore
 import ReactorLists
 import ReactorTesting
+import ReactorWrites
 import Synchronization
 import TestSupport
 

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorWrites
 
 /// The cost of a change of one entity that 1,000 lists of 20 hold, until every stream of a watched
 /// list has seen it.

@@ -3,6 +3,7 @@ public import ReactorCore
 public import ReactorLists
 import ReactorLive
 public import ReactorOutbox
+import ReactorWrites
 
 /// The API's models, as one user sees them: one model layer, which follows the API's changes while
 /// something of it is observed.

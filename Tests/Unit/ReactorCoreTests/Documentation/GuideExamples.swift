@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorWrites
 
 // The Swift code of ReactorCore.docc, which a test compares with it.
 

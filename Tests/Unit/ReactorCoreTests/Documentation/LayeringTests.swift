@@ -6,7 +6,7 @@ private struct Layers {
   /// Each folder knows those above it. The files beside the folders are what users hold: they know
   /// everything, and everything may know them.
   static let order = [
-    "Values", "Entities", "Concurrency", "Resource", "Parsing", "Network", "Events", "Memory", "Layer", "Flow",
+    "Values", "Concurrency", "Resource", "Parsing", "Network", "Events", "Memory", "Layer", "Flow",
     "Engine",
   ]
   /// A resource caches its own slot of a reader's table: decision 0014.

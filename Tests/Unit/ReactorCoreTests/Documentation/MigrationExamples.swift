@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
+import ReactorWrites
 import Testing
 
 // The Swift code of Documentation/MigratingFromReactor1.md, which a test compares with it.

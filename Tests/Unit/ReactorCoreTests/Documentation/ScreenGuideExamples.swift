@@ -1,6 +1,7 @@
 import Foundation
 import Observation
 import ReactorCore
+import ReactorWrites
 
 #if canImport(SwiftUI)
   import SwiftUI

@@ -3,6 +3,7 @@ import HTTPTypes
 import ReactorConformance
 import ReactorCore
 import ReactorTesting
+import ReactorWrites
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Observation
 import ReactorTesting
+import ReactorWrites
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import ReactorCore
 import ReactorLists
+import ReactorWrites
 import SwiftUIStandIn
 
 // The Swift code of ReactorLists.docc/ReactorLists.md, which a test compares with it.

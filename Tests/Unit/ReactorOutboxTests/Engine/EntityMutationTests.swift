@@ -2,6 +2,7 @@ import Foundation
 import ReactorCore
 import ReactorOutbox
 import ReactorTesting
+import ReactorWrites
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 public import Foundation
-public import ReactorCore
+public import ReactorWrites
 
 /// The part of an article that a list shows.
 ///

@@ -1,4 +1,4 @@
-public import ReactorCore
+public import ReactorWrites
 
 /// An author of articles.
 public struct Author: Codable, Hashable, Sendable, Identifiable, EntityContainer {

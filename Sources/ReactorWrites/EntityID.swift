@@ -1,4 +1,5 @@
 import Foundation
+import ReactorCore
 
 /// The type and the id of an entity, in a form that is hashed and compared without user code: the
 /// table of entities does both under its lock.

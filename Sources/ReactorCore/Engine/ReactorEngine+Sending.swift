@@ -19,16 +19,17 @@ extension ReactorEngine {
     }
     let key = try flow.key(resource)
     guard flow.isReachable else { throw .noConnectivity }
-    let epoch = layer.entities.epoch
+    let presentation = flow.presentation
+    let epoch = presentation?.epoch ?? 0
     let wait = LockOwner.wait()
     defer { wait?.end() }
     let outcome = await OneShot<Sent.Outcome>.value(
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) {
       guard !Task.isCancelled else { return .failure(.cancelled) }
-      let start = self.layer.writeStart(askedIn: epoch)
+      let answered = presentation?.beginWrite(in: self.layer, requestedIn: epoch)
       let sent = await self.exchange(resource, key, through: self.flow, answering: self.name, progress)
-      self.noteEntities(of: sent, self.flow.entities, start)
+      if case .success(let copy) = sent.outcome { answered?(copy.model) }
       await self.invalidate(sent)
       return sent.outcome
     }
@@ -36,23 +37,23 @@ extension ReactorEngine {
   }
 
   /// The outcome of a request that may change something.
-  struct Sent: Sendable {
-    typealias Outcome = Result<CachedModel, ReactorError>
+  package struct Sent: Sendable {
+    package typealias Outcome = Result<CachedModel, ReactorError>
 
-    var outcome: Outcome
+    package var outcome: Outcome
     /// The keys that the request has made stale.
-    var changed: [RecordKey] = []
+    package var changed: [RecordKey] = []
     /// The groups that the responses have made stale (RFC 9875).
     var groups: Set<String> = []
     /// A Boolean value that indicates whether the server has accepted the request, even if its
     /// response could not be read.
-    var isAccepted = false
+    package var isAccepted = false
   }
 
   /// Sends a request that may change something. The caller invalidates the keys that it returns.
   ///
   /// - Parameter model: the name of the answer's type, for events.
-  func exchange(
+  package func exchange(
     _ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>, answering model: String,
     _ progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async -> Sent {
@@ -93,13 +94,6 @@ extension ReactorEngine {
     }
   }
 
-  /// Records the entities of an answer: it is newer than everything that was requested before the
-  /// write began.
-  func noteEntities(of sent: Sent, _ access: EntityAccess?, _ start: WriteStart) {
-    guard let access, case .success(let copy) = sent.outcome else { return }
-    layer.note(copy.model, through: access, of: start)
-  }
-
   private func changed(
     by trail: RedirectTrail, _ key: RecordKey, isAccepted: Bool, _ answer: HTTPResponse?
   ) -> [RecordKey] {
@@ -108,10 +102,18 @@ extension ReactorEngine {
 
   /// Invalidates the resources that a request has made stale, in a separate task: if the caller is
   /// cancelled after the server's acceptance, the change has still happened.
-  func invalidate(_ sent: Sent) async {
+  package func invalidate(_ sent: Sent) async {
     guard !sent.changed.isEmpty || !sent.groups.isEmpty else { return }
     await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority, for: LockOwner.current) {
       await self.layer.invalidate(sent.changed, groups: sent.groups)
     }.value
+  }
+
+  /// Returns the flow that sends a write and parses its answer.
+  package func flow<Answer: Sendable>(answering type: Answer.Type) throws(ReactorError) -> ReactorFlow<AnyModel> {
+    guard let backend = layer.backend else {
+      throw .invalidResource("a flow of closures has no backend to send a write to; use save(_:for:) instead")
+    }
+    return ReactorFlow<Answer>(layer: layer, backend: backend, parser: nil, configuration: flow.configuration).erased
   }
 }

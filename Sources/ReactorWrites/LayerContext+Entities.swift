@@ -1,4 +1,5 @@
 import Foundation
+package import ReactorCore
 
 /// Values and removals of entities that the program, or the answer to a write, reports.
 extension LayerContext {
@@ -36,12 +37,7 @@ extension LayerContext {
     guard !members.handles.isEmpty else { return }
     let write = write ?? writeStart(askedIn: entityEpoch)
     let stamp = EntityStamp(number: write.number, ended: generations.next(), askedAt: write.date)
-    announce(entities.note(members, members.begin(stamp), askedIn: write.epoch).keys)
+    renew(entities.note(members, members.begin(stamp), askedIn: write.epoch).keys)
     entities.keep(members, askedIn: write.epoch)
-  }
-
-  /// Shows newer values and drafts of entities to the streams of `keys`.
-  func announce(_ keys: Set<RecordKey>) {
-    if !keys.isEmpty { announce(.entities(keys)) }
   }
 }

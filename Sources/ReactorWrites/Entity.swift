@@ -1,3 +1,5 @@
+public import ReactorCore
+
 /// A model that its id identifies across resources.
 ///
 /// Its newest value is shown in every copy of the layer that holds the id: in each list, in each
@@ -13,7 +15,7 @@
 /// ```
 ///
 /// If the type is also `Equatable`, a value that equals the shown one is no change.
-public protocol Entity: Identifiable, Sendable where ID: Codable & Sendable {}
+public protocol Entity: Identifiable, ModelLayer.PresentedModel where ID: Codable & Sendable {}
 
 /// A model that holds entities: a page of a list, or the answer to a search.
 ///
@@ -27,7 +29,7 @@ public protocol Entity: Identifiable, Sendable where ID: Codable & Sendable {}
 ///   mutating func updateMembers(_ body: (Article) -> Article?) { articles.updateMembers(body) }
 /// }
 /// ```
-public protocol EntityContainer: Sendable {
+public protocol EntityContainer: ModelLayer.PresentedModel {
   /// The type of the entities.
   associatedtype Member: Entity
 
@@ -39,7 +41,13 @@ public protocol EntityContainer: Sendable {
   mutating func updateMembers(_ body: (Member) -> Member?)
 }
 
-extension Array: EntityContainer where Element: Entity {
+extension ModelLayer.PresentedModel {
+  public static var _presentation: ModelLayer.Presenting {
+    ModelLayer.Presenting { EntityAccess.find(in: Self.self, $0.entities) }
+  }
+}
+
+extension Array: ModelLayer.PresentedModel, EntityContainer where Element: Entity {
   /// The type of the elements.
   public typealias Member = Element
 

@@ -1,9 +1,10 @@
 import Foundation
+import ReactorCore
 import Synchronization
 
 /// A base with drafts and newer values of its entities applied. It is computed by the first reader,
 /// without a lock, and once for all of them.
-final class DraftedModel: Sendable {
+final class DraftedModel: PresentedValue {
   private let base: AnyModel?
   private let members: EntityMembers?
   private let entities: EntityAccess?
@@ -40,6 +41,11 @@ final class DraftedModel: Sendable {
 
   /// The value with its drafts; `nil` if a draft has removed it, or there is no value.
   var model: AnyModel? { output.model }
+
+  var shown: Shown {
+    let output = output
+    return Shown(model: output.model, pending: output.pending.map(\.id))
+  }
 
   /// The value with its drafts and the newest values of its entities.
   var output: DraftedOutput {
@@ -91,31 +97,34 @@ final class DraftedModel: Sendable {
 ///
 /// The shown value is the base, then the accepted drafts in the order of their acceptance, then the
 /// pending drafts in the order of their submission.
-final class KeyDrafts {
+final class KeyDrafts: KeyPresentation {
   private var accepted: [Draft] = []
-  private(set) var pending: [Draft] = []
-  private(set) var shown: DraftedModel
+  private var pending: [Draft] = []
+  private var drafted: DraftedModel
   private var dropped: [any Sendable] = []
   private let entities: EntityAccess?
 
   init(_ drafts: [Draft], over base: CachedModel?, _ entities: EntityAccess?) {
     self.entities = entities
-    shown = DraftedModel(nil, [])
+    drafted = DraftedModel(nil, [])
     for draft in drafts { place(draft) }
     redraw(over: base)
   }
 
   var isEmpty: Bool { accepted.isEmpty && pending.isEmpty }
-  var all: [Draft] { accepted + pending }
+  var shown: any PresentedValue { drafted }
+  var belongings: [any Sendable] { all }
+  var pendingIDs: [UUID] { pending.map(\.id) }
+  private var all: [Draft] { accepted + pending }
   var acceptedIDs: Set<UUID> { Set(accepted.map(\.id)) }
 
   /// The base with only the accepted drafts.
-  func confirmed(over base: CachedModel?) -> DraftedModel {
+  func confirmed(over base: CachedModel?) -> any PresentedValue {
     DraftedModel(base, accepted, entities, isConfirmed: true)
   }
 
   /// Returns another copy with the same drafts: a variant that one stream shows.
-  func drawn(over other: CachedModel?) -> DraftedModel { DraftedModel(other, all, entities) }
+  func drawn(over other: CachedModel?) -> any PresentedValue { DraftedModel(other, all, entities) }
 
   /// Adds a draft, unless it is here already.
   ///
@@ -128,7 +137,7 @@ final class KeyDrafts {
       return true
     }
     pending.append(draft)
-    shown = shown.adding(draft)
+    drafted = drafted.adding(draft)
     return true
   }
 
@@ -170,7 +179,7 @@ final class KeyDrafts {
   }
 
   /// Removes the drafts that the layer has removed with everything else.
-  func removeUnlisted(over base: CachedModel?) -> Bool {
+  func dropRemoved(over base: CachedModel?) -> Bool {
     let old = all.filter { !$0.isListed }
     guard !old.isEmpty else { return false }
     accepted.removeAll { !$0.isListed }
@@ -221,7 +230,7 @@ final class KeyDrafts {
     return true
   }
 
-  private func redraw(over base: CachedModel?) { shown = DraftedModel(base, all, entities) }
+  private func redraw(over base: CachedModel?) { drafted = DraftedModel(base, all, entities) }
 
   private func place(_ draft: Draft) {
     if let number = draft.acceptedUnder {

@@ -1,4 +1,6 @@
 import Foundation
+import HTTPCaching
+import ReactorCore
 
 /// The result of examining one member of a model.
 enum EntityUpdate {
@@ -8,7 +10,7 @@ enum EntityUpdate {
 }
 
 /// The way to the entities of a reactor's models. Made once per reactor, if its type has any.
-final class EntityAccess: Sendable {
+final class EntityAccess: ModelPresentation {
   typealias Update = @Sendable (AnyModel, (EntityID, () -> AnyModel) -> EntityUpdate) -> AnyModel?
 
   /// The type of the entities.
@@ -81,6 +83,31 @@ final class EntityAccess: Sendable {
       }
     }
     return EntityMembers(handles, values, in: table, arrivedAt: now)
+  }
+}
+
+extension EntityAccess {
+  var epoch: Int { table.epoch }
+
+  func arrived(_ model: AnyModel, at now: Date) -> any PresentedCopy {
+    ModelEntities(model, members(of: model, at: now), self)
+  }
+
+  func confirmed(_ copy: CachedModel?) -> any PresentedValue { DraftedModel(copy, [], self, isConfirmed: true) }
+
+  func watch(
+    _ copies: [any PresentedCopy], isOpen: Bool, of key: RecordKey, instead old: (any AnyObject & Sendable)?
+  ) -> (any AnyObject & Sendable)? {
+    let members = copies.compactMap { ($0 as? ModelEntities)?.members }
+    // Drafts of the key may insert any entity.
+    let type = isOpen ? type : nil
+    if let old = old as? EntityWatch, old.isOf(members, type) { return old }
+    return members.isEmpty && type == nil ? nil : EntityWatch(members, type, key: key, in: table)
+  }
+
+  func beginWrite(in layer: LayerContext, requestedIn epoch: Int) -> @Sendable (AnyModel) -> Void {
+    let start = layer.writeStart(askedIn: epoch)
+    return { layer.note($0, through: self, of: start) }
   }
 }
 

@@ -1,3 +1,4 @@
+import ReactorCore
 import Synchronization
 
 /// The values that code of the user computes for a reader now: a draft, or the members of a

@@ -5,14 +5,21 @@ import TestSupport
 import Testing
 
 @testable import ReactorCore
+@testable import ReactorWrites
 
 @Suite(.timeLimit(.minutes(5))) struct `The gate between requests and writes` {
-  private let gate = SendingGate()
+  private let layer: ObjectIdentifier
+  private let gate: SendingGate
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")
   private let executor = SteppedExecutor()
   private let begun = Shared<[Int]>([])
   private let ids = (0..<8).map { _ in UUID() }
+
+  init() {
+    layer = ObjectIdentifier(executor)
+    gate = SendingGate(of: layer)
+  }
 
   /// Begins the write `index`, as far as it comes.
   private func begin(_ index: Int, _ keys: Set<RecordKey>) {
@@ -76,7 +83,7 @@ import Testing
   /// refused.
   private func awaiting(_ owner: LockOwner) -> Shared<[RecordKey]?> {
     let refused = Shared<[RecordKey]?>(nil)
-    let flight = LockOwner([], flight: LockOwner.GateKey(gate: ObjectIdentifier(gate), key: key))
+    let flight = LockOwner([], flight: LockOwner.LayerKey(layer: layer, key: key))
     owner.add(LockOwner.Wait(flight) { keys in refused.change { $0 = keys } })
     return refused
   }

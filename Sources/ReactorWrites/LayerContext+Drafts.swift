@@ -1,5 +1,6 @@
 package import Foundation
 package import HTTPCaching
+package import ReactorCore
 
 extension LayerContext {
   /// Reserves positions for `count` drafts, and returns the first; see ``show(_:at:)``.
@@ -16,12 +17,11 @@ extension LayerContext {
   package func show(_ drafts: [Draft], at place: UInt64? = nil) {
     guard !drafts.isEmpty else { return }
     self.drafts.add(drafts, at: place ?? self.drafts.reserve(drafts.count))
-    let members = livingMembers
-    announce(drafts.map { .added($0) }, to: members)
+    announce(drafts.map { DraftChange.added($0) })
     // Computed here, so that the next reader finds it done, and the next draft builds on it.
     var last: RecordKey?
     for key in drafts.map(\.key) where key != last {
-      for member in members { member.computeDrafts(of: key) }
+      computeShown(of: key)
       last = key
     }
   }
@@ -30,8 +30,8 @@ extension LayerContext {
   /// were not.
   package func showAgain(_ drafts: [Draft]) {
     for draft in drafts where self.drafts.addAgain(draft) {
-      announce([.added(draft)], to: livingMembers)
-      for member in livingMembers { member.computeDrafts(of: draft.key) }
+      announce([DraftChange.added(draft)])
+      computeShown(of: draft.key)
     }
   }
 
@@ -47,8 +47,9 @@ extension LayerContext {
     // While everything is removed, the keys hide their drafts, and show them again if that fails.
     let time = elapsed()
     announce(
-      drafts.map { self.drafts.accept($0, under: number, at: time) ? .accepted($0) : .removed($0) },
-      to: livingMembers)
+      drafts.map { draft -> DraftChange in
+        self.drafts.accept(draft, under: number, at: time) ? .accepted(draft) : .removed(draft)
+      })
   }
 
   /// Shows drafts that the server has accepted already. No stream shows them as pending before.
@@ -59,14 +60,14 @@ extension LayerContext {
     let (number, time) = (generations.next(), elapsed())
     // A reader in between has seen them as pending.
     let accepted = drafts.filter { self.drafts.accept($0, under: number, at: time) }
-    announce(accepted.flatMap { [.added($0), .accepted($0)] }, to: livingMembers)
-    for member in livingMembers { for draft in drafts { member.computeDrafts(of: draft.key) } }
+    announce(accepted.flatMap { [DraftChange.added($0), .accepted($0)] })
+    for draft in drafts { computeShown(of: draft.key) }
   }
 
   /// Removes drafts. What other drafts make of the base is not affected.
   package func withdraw(_ drafts: [Draft]) {
     self.drafts.remove(drafts)
-    announce(drafts.map { .removed($0) }, to: livingMembers)
+    announce(drafts.map { DraftChange.removed($0) })
   }
 
   /// Shows `new` instead of `old`, the drafts of the same write.
@@ -91,15 +92,15 @@ extension LayerContext {
     let areHere = self.drafts.replace(writes)
     // The keys hide drafts that were removed with everything else, and must not show them again.
     let changes = zip(replacements, areHere).flatMap { $1 ? $0.changes : $0.old.map { .removed($0) } }
-    announce(changes, to: livingMembers)
+    announce(changes)
   }
 
   /// Announces changes of drafts; for entities, to the keys that contain them.
-  private func announce(_ changes: [DraftChange], to members: [any LayerReactor]) {
-    let own = changes.filter { $0.draft.entity == nil }
-    if !own.isEmpty { for member in members { member.layerChanged(.drafted(own)) } }
+  private func announce(_ changes: [DraftChange]) {
+    let own: [any PresentationChange] = changes.filter { $0.draft.entity == nil }
+    if !own.isEmpty { announce(own) }
     guard own.count < changes.count else { return }
-    for change in changes where change.draft.entity != nil { announce(entities.drafted(change)) }
+    for change in changes where change.draft.entity != nil { renew(entities.drafted(change)) }
   }
 
   /// Starts sending the write `id`. Requests for `keys` wait until ``endSending(_:_:)``.
@@ -114,7 +115,7 @@ extension LayerContext {
     let epoch = epoch ?? entityEpoch
     if let circle = await sendings.begin(id, keys) { throw .deadlock(keys: circle) }
     let start = writeStart(askedIn: epoch)
-    for key in keys.inOrder { announce(.sendingBegan(key)) }
+    sendingBegan(keys)
     return start
   }
 
@@ -133,7 +134,7 @@ extension LayerContext {
 
   /// Starts the requests for `keys` that have waited for a write, if no write is due any more.
   package func lookAgain(at keys: Set<RecordKey>) {
-    for key in keys.inOrder { announce(.sendingEnded(key)) }
+    sendingEnded(keys)
   }
 }
 
@@ -161,9 +162,4 @@ package struct DraftReplacement: Sendable {
     }
     return changes + old.dropFirst(new.count).map { .removed($0) }
   }
-}
-
-extension Set<RecordKey> {
-  /// The keys in an order that is the same in each run.
-  var inOrder: [RecordKey] { sortedUnspecialized { $0.identity < $1.identity } }
 }

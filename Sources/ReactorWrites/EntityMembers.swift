@@ -1,4 +1,6 @@
 import Foundation
+import HTTPCaching
+import ReactorCore
 import Synchronization
 
 /// The entities of one model, as a request or a write has brought them. It holds their places in
@@ -61,12 +63,26 @@ final class EntityWatch: Sendable {
 }
 
 /// The entities of a model, and what is shown of it.
-final class ModelEntities: Sendable {
+final class ModelEntities: PresentedCopy {
   let members: EntityMembers
-  let shown: DraftedModel
+  private let drafted: DraftedModel
 
   init(_ model: AnyModel, _ members: EntityMembers, _ access: EntityAccess) {
     self.members = members
-    shown = DraftedModel(model, members, access)
+    drafted = DraftedModel(model, members, access)
   }
+
+  var shown: any PresentedValue { drafted }
+
+  /// Records the entities of a copy that was put into memory. A response that must not be stored
+  /// changes no other copy.
+  func note(_ copy: CachedModel) -> PresentationNews {
+    let stamp = members.begin(copy.entityStamp(at: members.arrivedAt))
+    return copy.mustNotBeStored ? PresentationNews() : members.table.note(members, stamp)
+  }
+}
+
+extension CachedModel {
+  /// The entities of the model; `nil` if its type has none.
+  var entities: ModelEntities? { presented as? ModelEntities }
 }

@@ -1,4 +1,6 @@
 package import Foundation
+package import HTTPCaching
+import ReactorCore
 import Synchronization
 
 /// Keeps the requests for a key and the writes that change it apart.
@@ -88,12 +90,19 @@ package final class SendingGate: Sendable {
     deinit { gate.update { $0.change([key]) { $0.passes -= 1 } } }
   }
 
+  private let layer: ObjectIdentifier
   private let state = Mutex(State())
   /// The number of keys with writes. Most layers have none, and need not lock.
   private let count = Atomic<Int>(0)
 
+  /// - Parameter layer: the identity of the gate's layer, by which its flights are known.
+  init(of layer: ObjectIdentifier) {
+    self.layer = layer
+    WaitObserver.observe { SendingGate.ownersGainedWaits() }
+  }
+
   /// A Boolean value that indicates whether nothing is being written, or about to be.
-  var isIdle: Bool { count.load(ordering: .acquiring) == 0 }
+  package var isIdle: Bool { count.load(ordering: .acquiring) == 0 }
 
   /// Announces that the write `id` will be sent when its turn comes, and changes `keys`, replacing
   /// the keys of its earlier announcement. An empty set takes the announcement back. It resumes no
@@ -122,7 +131,7 @@ package final class SendingGate: Sendable {
     // on.
     let number = Self.waiting.withLock { $0.add(self) }
     defer { Self.waiting.withLock { _ = $0.gates.removeValue(forKey: number) } }
-    if let circle = waiting.owner?.refuseFlights(of: gateKeys(keys)) { return circle }
+    if let circle = waiting.owner?.refuseFlights(of: layerKeys(keys)) { return circle }
     update { $0.waiting.append(waiting) }
     refuseCircles()
     return await waiting.turn.value
@@ -156,13 +165,13 @@ package final class SendingGate: Sendable {
     let flights = owner.family.flights
     // Only a request with a pass holds a write back. Any other one begins again.
     let passed = state.withLock { state in Set(state.keys.lazy.filter { $0.value.passes > 0 }.map(\.key)) }
-    let awaited = writes.map { gateKeys($0.intersection(passed)).intersection(flights) }
+    let awaited = writes.map { layerKeys($0.intersection(passed)).intersection(flights) }
     guard !flights.isEmpty, awaited.allSatisfy({ !$0.isEmpty }) else { return }
     _ = owner.refuseFlights(of: awaited.reduce(into: []) { $0.formUnion($1) })
   }
 
-  private func gateKeys(_ keys: Set<RecordKey>) -> Set<LockOwner.GateKey> {
-    Set(keys.map { LockOwner.GateKey(gate: ObjectIdentifier(self), key: $0) })
+  private func layerKeys(_ keys: Set<RecordKey>) -> Set<LockOwner.LayerKey> {
+    Set(keys.map { LockOwner.LayerKey(layer: layer, key: $0) })
   }
 
   private func refuseCircles() {
@@ -172,8 +181,8 @@ package final class SendingGate: Sendable {
       let shared = earlier.filter { !$0.own.isDisjoint(with: write.keys) }
       let keys = shared.reduce(write.keys) { $0.union($1.all) }
       earlier.append((write.keys, keys))
-      if let owner = write.owner { KeyedAsyncLock.refuse(behind: owner, flights: gateKeys(keys)) }
-      guard let circle = write.owner?.refuseFlights(of: gateKeys(keys)) else { continue }
+      if let owner = write.owner { KeyedAsyncLock.refuse(behind: owner, flights: layerKeys(keys)) }
+      guard let circle = write.owner?.refuseFlights(of: layerKeys(keys)) else { continue }
       var waits = false
       update { state in
         waits = state.waiting.contains { $0.turn === write.turn }

@@ -1,4 +1,6 @@
 import Foundation
+import HTTPCaching
+import ReactorCore
 import Synchronization
 
 /// The newest value of each entity that a copy of the layer holds, with the number of the request
@@ -69,7 +71,7 @@ package final class EntityTable: Sendable {
   private let latest = Atomic<UInt64>(0)
   /// The number of values, removals and accepted drafts that are kept for requests that are under
   /// way and records that are yet to be loaded, although no copy holds the id.
-  static let saidLimit = 256
+  package static let saidLimit = 256
 
   package convenience init() { self.init(DraftTable()) }
 
@@ -120,22 +122,15 @@ package final class EntityTable: Sendable {
     withExtendedLifetime(released) { drafts.remove(over) }
   }
 
-  /// The keys with streams that a change concerns, and the values that it has replaced, to be
-  /// released without any lock.
-  struct Change {
-    var keys: Set<RecordKey> = []
-    var released: [any Sendable] = []
-  }
-
   /// Records the values of a model that was put into memory; without values, that the entities are
   /// gone. Each becomes the newest value of its entity, unless a request or write that began later
   /// has brought another.
   ///
   /// - Parameter epoch: The epoch in which the values were requested. If everything was removed
   ///   since, nothing is recorded; `nil` always records.
-  func note(_ members: EntityMembers, _ stamp: EntityStamp, askedIn epoch: Int? = nil) -> Change {
+  func note(_ members: EntityMembers, _ stamp: EntityStamp, askedIn epoch: Int? = nil) -> PresentationNews {
     let (noted, over) = state.withLock { state in
-      var (change, over): (Change, [Draft]) = (Change(), [])
+      var (change, over): (PresentationNews, [Draft]) = (PresentationNews(), [])
       guard epoch ?? state.epoch == state.epoch else { return (change, over) }
       let version = nextVersion()
       let stamp = state.ordered(stamp)

@@ -1,4 +1,6 @@
 package import Foundation
+package import HTTPCaching
+import ReactorCore
 import Synchronization
 
 /// A requested change, shown over a cached value until the server's own value contains it.
@@ -81,8 +83,8 @@ package final class Draft: Sendable {
 
 /// The drafts of a layer, by key.
 ///
-/// A reactor reads a key's drafts when it creates the key's entry, and follows
-/// ``LayerChange/drafted(_:_:)`` from then on. The order of locks is engine, table, draft.
+/// A reactor reads a key's drafts when it creates the key's entry, and follows their
+/// ``DraftChange``s from then on. The order of locks is engine, table, draft.
 final class DraftTable: Sendable {
   private struct State {
     /// Drafts of an earlier process have lower positions than the drafts of this one.
@@ -251,6 +253,29 @@ enum DraftChange: Sendable {
   var draft: Draft {
     switch self {
     case .added(let draft), .accepted(let draft), .removed(let draft), .replaced(_, let draft): draft
+    }
+  }
+}
+
+extension DraftChange: PresentationChange {
+  var key: RecordKey { draft.key }
+  var model: ObjectIdentifier { draft.model }
+  var isNew: Bool { if case .added = self { true } else { false } }
+
+  func begin(over copy: CachedModel?, by own: (any ModelPresentation)?) -> (any KeyPresentation)? {
+    switch self {
+    case .added, .replaced: KeyDrafts([draft], over: copy, own as? EntityAccess)
+    case .accepted, .removed: nil
+    }
+  }
+
+  func apply(to changes: any KeyPresentation, over copy: CachedModel?) -> Bool {
+    guard let drafts = changes as? KeyDrafts else { return false }
+    return switch self {
+    case .added: drafts.add(draft, over: copy)
+    case .accepted: drafts.accept(draft, over: copy)
+    case .removed: drafts.remove(draft, over: copy)
+    case .replaced(let old, _): drafts.replace(old, by: draft, over: copy)
     }
   }
 }

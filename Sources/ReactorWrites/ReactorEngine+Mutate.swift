@@ -1,4 +1,7 @@
 import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorCore
 
 extension ReactorEngine {
   /// A write that shows a draft while it is sent.
@@ -39,7 +42,7 @@ extension ReactorEngine {
     _ = layer.sendings.expect(draft.id, write.keys)
     layer.show([draft])
     append(key, .drafted)
-    layer.events.deliver()
+    layer.deliverEvents()
     let wait = LockOwner.wait()
     defer { wait?.end() }
     let outcome = await OneShot<Sent.Outcome>.value(
@@ -48,14 +51,6 @@ extension ReactorEngine {
     // A cancelled caller goes on before the task that takes it back.
     if case .failure(.cancelled) = outcome, draft.acceptedUnder == nil { layer.withdraw([draft]) }
     return try outcome.get().model
-  }
-
-  /// Returns the flow that sends a write and parses its answer.
-  func flow<Answer: Sendable>(answering type: Answer.Type) throws(ReactorError) -> ReactorFlow<AnyModel> {
-    guard let backend = layer.backend else {
-      throw .invalidResource("a flow of closures has no backend to send a write to; use save(_:for:) instead")
-    }
-    return ReactorFlow<Answer>(layer: layer, backend: backend, parser: nil, configuration: flow.configuration).erased
   }
 
   private func perform(_ write: DraftedWrite) async -> Sent.Outcome {
@@ -78,7 +73,10 @@ extension ReactorEngine {
     var sent = await exchange(write.request, write.requestKey, through: write.answer, answering: write.model)
     if sent.isAccepted {
       layer.accept([write.draft])
-      noteEntities(of: sent, write.answer.entities, start)
+      if let access = write.answer.presentation as? EntityAccess, case .success(let copy) = sent.outcome {
+        // It is newer than everything that was requested before the write began.
+        layer.note(copy.model, through: access, of: start)
+      }
     } else {
       layer.withdraw([write.draft])
     }
@@ -92,7 +90,7 @@ extension ReactorEngine {
 
   private func end(_ write: DraftedWrite, isAccepted: Bool) {
     append(write.draft.key, .draftEnded(isAccepted: isAccepted))
-    layer.events.deliver()
+    layer.deliverEvents()
   }
 }
 
