@@ -75,11 +75,19 @@ package struct FormDirectory: Sendable {
   /// Copies a form, with its files. When the method returns, the copy survives a power cut. The
   /// caller holds the result until it has added the entry.
   ///
-  /// - Parameter check: Called before each piece. It throws to end the copy.
-  /// - Throws: `MultipartForm.FileError`, `FilePersistence.Failure`, the errors of `check`.
+  /// - Parameters:
+  ///   - isUnwanted: See ``FormStorage/keep(_:for:in:unless:)``.
+  ///   - check: Called before each piece. It throws to end the copy.
+  /// - Throws: `MultipartForm.FileError`, `FilePersistence.Failure`, ``FormStorageError/removed``,
+  ///   the errors of `check`.
   package func keep(
-    _ form: MultipartForm, for id: UUID, in scope: Scope, check: () throws -> Void
+    _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: () -> Bool = { false },
+    check: () throws -> Void = {}
   ) throws -> KeptForm {
+    let check = {
+      try check()
+      if isUnwanted() { throw FormStorageError.removed }
+    }
     if try system.inspect(path, followsLink: true) == nil {
       try system.makeDirectory(path, synchronizes: true)
       Self.protect(path)
@@ -92,16 +100,26 @@ package struct FormDirectory: Sendable {
       try MultipartForm.copying(to: URL(filePath: kept)) {
         try form.encode(boundary: boundary, system, check: check) { try file.write($0) }
         try file.synchronize()
-        try system.rename(new, to: kept)
-        try system.synchronizeDirectory(path)
+        // A removal that begins after this finds the file, under one of its names.
+        try check()
+        try complete(new, as: kept)
       }
     } catch {
       for path in [new, kept] { _ = try? system.remove(path) }
       throw error
     }
-    return KeptForm(contentType: MultipartForm.contentType(boundary: boundary), holding: claims.add(file)) {
+    return KeptForm(contentType: MultipartForm.contentType(boundary: boundary), holding: claims.add(file, of: id)) {
       removeForm(of: id, in: scope)
     }
+  }
+
+  private func complete(_ new: String, as kept: String) throws {
+    do {
+      try system.rename(new, to: kept)
+    } catch let error where error.code == FileSystem.isAbsent {
+      throw FormStorageError.removed
+    }
+    try system.synchronizeDirectory(path)
   }
 
   private func makeFile(at path: String) throws(FilePersistence.Failure) -> OpenFile {
@@ -126,6 +144,17 @@ package struct FormDirectory: Sendable {
   ) throws(FilePersistence.Failure) -> Bool {
     guard try file.lock() else { return false }
     return try system.inspect(path)?.identity == file.status().identity
+  }
+
+  /// Verifies that no removal has taken the copies of entries that are about to be added. The
+  /// caller keeps removals from running meanwhile.
+  ///
+  /// - Throws: ``FormStorageError/removed``, `FilePersistence.Failure`.
+  package func requireForms(of changes: [OutboxChange], in scope: Scope) throws {
+    for case .add(let entry) in changes where claims.holds(entry.id) {
+      let hasForm = try system.inspect(path(of: Name(entry.id, in: scope))) != nil
+      guard try hasForm || !names(of: scope, entry.id).isEmpty else { throw FormStorageError.removed }
+    }
   }
 
   /// Returns the form of an entry.

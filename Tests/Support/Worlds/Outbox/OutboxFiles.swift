@@ -33,10 +33,10 @@ final class OutboxFiles: Sendable {
     now: @escaping @Sendable () -> Date,
     _ fault: @escaping @Sendable (FilePersistence.Failure.Operation, String) -> FileSystem.Fault? = { _, _ in nil }
   ) -> some FormStorage {
-    let (url, system) = (Self.outbox(in: directory), FileSystem(fault: fault))
+    let (url, system, claims) = (Self.outbox(in: directory), FileSystem(fault: fault), FormClaims())
     return ProcessStore(
-      base: FileOutboxStorage(directory: url, system: system, now: now),
-      forms: FormDirectory(path: url.path(), system: system))
+      base: FileOutboxStorage(directory: url, system: system, claims: claims, now: now),
+      forms: FormDirectory(path: url.path(), system: system, claims: claims))
   }
 
   /// Returns what is stored of a scope. Unlike a process that reads, it removes no form.
@@ -64,8 +64,16 @@ private struct ProcessStore: FormStorage {
   let base: FileOutboxStorage
   let forms: FormDirectory
 
-  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    try forms.keep(form, for: id, in: scope, check: {})
+  func keep(
+    _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
+  ) async throws -> KeptForm {
+    try forms.keep(form, for: id, in: scope, unless: isUnwanted)
+  }
+
+  func removeAll(
+    in scope: Scope, keeping ids: Set<UUID>, andCopiesOf copies: @escaping @Sendable () -> Set<UUID>
+  ) async throws {
+    try await base.removeAll(in: scope, keeping: ids, andCopiesOf: copies)
   }
 
   func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {

@@ -163,23 +163,28 @@ struct NotedStorage: FormStorage {
     try await base.release(id, in: scope, by: process)
   }
 
-  func removeAll(in scope: Scope?) async throws {
-    defer { book.endStoreRemoval(in: client) }
-    try book.call(.removeAll)
-    try await base.removeAll(in: scope)
-  }
+  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
 
   func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    try await base.removeAll(in: scope, keeping: ids)
+  }
+
+  /// The removal that an outbox makes.
+  func removeAll(
+    in scope: Scope, keeping ids: Set<UUID>, andCopiesOf copies: @escaping @Sendable () -> Set<UUID>
+  ) async throws {
     defer { book.endStoreRemoval(in: client) }
     try book.call(.removeAll)
-    try await base.removeAll(in: scope, keeping: ids)
+    try await base.removeAll(in: scope, keeping: ids, andCopiesOf: copies)
   }
 }
 
 extension NotedStorage {
-  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+  func keep(
+    _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
+  ) async throws -> KeptForm {
     try book.call(.keep)
-    return try await desk.copy(id) { try await base.keep(form, for: id, in: scope) }
+    return try await desk.copy(id) { try await base.keep(form, for: id, in: scope, unless: isUnwanted) }
   }
 
   func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {

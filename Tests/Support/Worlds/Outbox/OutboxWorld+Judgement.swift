@@ -35,7 +35,14 @@ extension OutboxReference {
 extension OutboxWorld {
   /// Nothing is left of what was there as the removal began. Another may have begun since, of what
   /// was written since.
-  func judgeRemoval(of owner: String, _ removed: Set<UUID>) async {
+  ///
+  /// - Parameter copied: The entries whose forms had a copy then, whichever process made it.
+  func judgeRemoval(of owner: String, _ removed: Set<UUID>, _ copied: Set<UUID>) async {
+    for id in copies(of: owner).intersection(removed.union(copied)) {
+      // Nobody knows whether a removal that its caller has left has failed.
+      guard !traits.leaves || book.record(id)?.mayLeaveCopy == false else { continue }
+      world.check(false, "\(owner) has signed out, and the copy of \(book.name(id)) is on the disk")
+    }
     let contents = await book.contents(of: owner)
     for entry in contents.entries {
       guard removed.contains(entry.id), let record = book.record(entry.id) else { continue }

@@ -69,8 +69,10 @@ struct OutboxWorld: Sendable {
     world.note("\(old) signs out")
     for other in running where other !== client { end(other, crashes: false) }
     if traits.hasUploads, laterDraws.chance(0.6) { try await beginUpload(user, client) }
+    let copied = Shared<Set<UUID>>([])
     let removed = try await client.run { client -> Set<UUID>? in
       let removed = book.beginRemoval(old, in: client.number)
+      copied.change { $0 = copies(of: old) }
       defer { book.endRemoval(in: client.number) }
       do {
         if traits.leaves, laterDraws.chance(0.5) { client.keepBusy(for: laterDraws.duration(upTo: .seconds(4))) }
@@ -91,7 +93,7 @@ struct OutboxWorld: Sendable {
     }
     guard let removed = removed ?? nil else { return }
     for id in removed where book.record(id)?.client == client.number { book.change(id) { $0.wasRemoved = true } }
-    await judgeRemoval(of: old, removed)
+    await judgeRemoval(of: old, removed, copied.value)
     guard !client.hasEnded, user.draws.chance(0.7) else { return }
     end(client, crashes: false)
     owner.change { $0 = old == "ann" ? "bob" : "ann" }
