@@ -102,9 +102,15 @@ extension Outbox {
     var form = form
     for index in form.parts.indices {
       guard let text = form.parts[index].fieldValue, TemporaryID.isTemporary(text) else { continue }
-      let (known, isAwaited) = withState { ($0.identities[text], $0.queue.identities.holds(text)) }
+      let (known, isAwaited, isLost) = withState { state in
+        (state.identities[text], state.queue.identities.holds(text), state.queue.identities.isLost(text))
+      }
       if let id = known.flatMap({ try? JSONValue(parsing: $0) })?.idText {
         form.parts[index].fieldValue = id
+      } else if isLost {
+        throw .invalidResource(
+          "the \(form.parts[index].description) of the form is the temporary id \(text), and the write that should have returned the server's id ended without one; fetch what it made, and submit the form with the id that the server has given it"
+        )
       } else if isAwaited {
         throw .invalidResource(
           "the \(form.parts[index].description) of the form is the temporary id \(text), which is sent as it is; submit the form once Outbox.identity(of:) returns the server's id"

@@ -176,6 +176,26 @@ struct UploadTests: Uploading {
     }
   }
 
+  @Test func `a field with a temporary id that will never arrive is refused, and the error does not say to wait`()
+    async throws
+  {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      let album = AddItem(name: "Album")
+      // Accepted, without an id.
+      writer.transport.answer("/v1/items", with: accepted)
+      _ = await TestSupport.error { try await writer.layer.submit(album).answer() }
+      await writer.wait()
+      var upload = try request(file)
+      upload.form?.parts.append(.field("album", album.id.string))
+      let request = upload
+      let error = try #require(await TestSupport.error { try await writer.layer.submit(request) })
+      #expect(error.isInvalidResource && "\(error)".contains("ended without one"), "\(error)")
+      #expect(!"\(error)".contains("identity(of:)") && writer.outbox.entries.isEmpty)
+      #expect(forms(in: directory).isEmpty)
+    }
+  }
+
   @Test func `its entry shows its progress while it is sent, and no other entry does`() async throws {
     let isSeen = Latch()
     let server = try MockServer.withoutHTTP { connection in
