@@ -192,11 +192,10 @@
       _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
     ) async throws -> KeptForm {
       try await FileCopies.shared.run { [forms, database] isCancelled in
-        try database.copy { isSuspended in
-          try forms.keep(form, for: id, in: scope, unless: isUnwanted) {
-            try isCancelled()
-            try isSuspended()
-          }
+        let copy = try database.beginCopy()
+        return try forms.keep(form, for: id, in: scope, unless: isUnwanted, locking: copy.lock) {
+          try isCancelled()
+          try copy.check()
         }
       }
     }

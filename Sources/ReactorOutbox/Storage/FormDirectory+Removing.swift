@@ -27,7 +27,7 @@ extension FormDirectory {
   }
 
   private func duty(_ name: Name, _ owners: Owners, _ time: Int) throws(FilePersistence.Failure) -> Duty? {
-    if name.kind == .new { return .remove }
+    if name.kind.isNew { return .remove }
     if owners.ids.contains(name.id) { return name.kind == .kept ? nil : .bringBack }
     if let unreadable = owners.unreadable, let status = try system.inspect(path(of: name)),
       status.modifiedAt <= unreadable
@@ -47,7 +47,7 @@ extension FormDirectory {
     var duties: [(name: Name, duty: Duty)] = []
     let prefix = Name.prefix(of: scope)
     // The owner of another scope may never start its outbox again.
-    for name in try names(of: nil) where name.kind == .new || name.text.hasPrefix(prefix) {
+    for name in try names(of: nil) where name.kind.isNew || name.text.hasPrefix(prefix) {
       if let duty = try duty(name, owners, time) { duties.append((name, duty)) }
     }
     return duties

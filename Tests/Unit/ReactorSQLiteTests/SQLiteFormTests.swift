@@ -177,7 +177,7 @@
         try Data(count: 4 << 20).write(to: file)
         let (reads, locked) = (Tick(), Shared<Bool?>(nil))
         let storage = Shared<SQLiteOutboxStorage?>(nil)
-        let (suspending, suspended) = (DispatchSemaphore(value: 0), Gate())
+        let (refuses, suspended) = (DispatchSemaphore(value: 0), Gate())
         var system = SQLiteSystem()
         // However busy the machine is.
         system.patience = .seconds(60)
@@ -185,15 +185,14 @@
           // The second call of the first piece. Each piece has two.
           guard operation == .read, path == file.path(), reads.next() == 2 else { return nil }
           Thread.detachNewThread {
-            suspending.signal()
             storage.value?.suspend()
             locked.change { $0 = forms(of: database).contains { !isFree($0) } }
             suspended.open()
           }
-          suspending.wait()
-          while (try? storage.value?.database.manage { _ in true }) == true { usleep(1_000) }
+          refuses.wait()
           return nil
         }
+        system.refuses = { refuses.signal() }
         storage.change { $0 = try? SQLiteOutboxStorage(path: database.path(), system: system) { Date() } }
         let store = try #require(storage.value)
         await #expect(throws: SQLitePersistenceError.suspended(path: database.path())) {
@@ -210,6 +209,36 @@
       }
     }
 
+    @Test func `suspending a store does not wait for a file that does not answer`() async throws {
+      try await withFile { database, file in
+        let (reached, answers) = (Gate(), Latch())
+        var system = SQLiteSystem()
+        system.files = FileSystem { operation, path in
+          guard operation == .read, path == file.path() else { return nil }
+          reached.open()
+          answers.block()
+          return nil
+        }
+        let storage = try SQLiteOutboxStorage(path: database.path(), system: system) { Date() }
+        async let copy = TestSupport.error {
+          try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        }
+        try await reached.wait()
+        let form = try #require(forms(of: database).first)
+        #expect(!isFree(form))
+        storage.suspend()
+        #expect(isFree(form))
+        // It has no lock any more, so it cannot go on.
+        storage.resume()
+        answers.open()
+        let error = await copy
+        guard case .network(SQLitePersistenceError.suspended)? = error else {
+          return #expect(Bool(false), "\(String(describing: error))")
+        }
+        #expect(forms(of: database).isEmpty)
+      }
+    }
+
     @Test func `suspending a store releases the lock of a form whose entry is not added yet`() async throws {
       try await withFile { database, file in
         let storage = try SQLiteOutboxStorage(path: database.path())
@@ -222,9 +251,10 @@
       }
     }
 
-    /// Returns `true` if nobody has locked a file.
+    /// Returns `true` if nobody has locked a file, or it is gone.
     private func isFree(_ file: URL) -> Bool {
       let descriptor = open(file.path(), O_RDONLY)
+      guard descriptor >= 0 else { return true }
       defer { close(descriptor) }
       return flock(descriptor, LOCK_EX | LOCK_NB) == 0
     }

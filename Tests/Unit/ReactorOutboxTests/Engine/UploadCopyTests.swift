@@ -63,7 +63,7 @@ struct UploadCopyTests: Uploading {
     try await withFile { directory, file in
       let storage = FileOutboxStorage(directory: directory)
       _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
-      let name = FormDirectory.Name(UUID(), in: scope, .new).text
+      let name = FormDirectory.Name(UUID(), in: scope, .new(1)).text
       try Data(count: 10).write(to: directory.appending(path: name))
       #expect(try await read(directory, after: 0) == 0)
     }
@@ -86,6 +86,35 @@ struct UploadCopyTests: Uploading {
       goes.open()
       _ = try await kept
     }
+  }
+
+  @Test func `a copy whose file another process takes for one that was left behind gets another name`() async throws {
+    try await withFile { directory, file in
+      let first = Shared<String?>(nil)
+      let system = FileSystem { operation, path in
+        guard path.contains(".form-") else { return nil }
+        if operation == .lock, first.value == nil {
+          first.change { $0 = path }
+          // The other process has locked it, to remove it.
+          return .error(EWOULDBLOCK)
+        }
+        if operation == .write, let path = first.value { try? FileManager.default.removeItem(atPath: path) }
+        return nil
+      }
+      let writer = Writer(storage: FileOutboxStorage(directory: directory, system: system))
+      writer.transport.answer("/photos", with: accepted)
+      _ = try await writer.layer.submit(try request(file)).answer()
+      #expect(try parts(try #require(writer.transport.requests.first)).map(\.bytes.count) == [6, 300_000])
+      #expect(first.value != nil && forms(in: directory).isEmpty)
+      try await writer.end()
+    }
+  }
+
+  @Test(arguments: [".new", ".new-2", ".left-17", ""])
+  func `the name of a copy is read as it is written`(suffix: String) throws {
+    let text = FormDirectory.Name(UUID(), in: .shared).text + suffix
+    #expect(try #require(FormDirectory.Name(text)).text == text)
+    for other in ["-", ".old", ".new-", ".new-x", ".left-", ".new-2-3"] { #expect(FormDirectory.Name(text + other) == nil) }
   }
 
   @Test func `it is sent although the store was removed, and another process has read the new one`() async throws {

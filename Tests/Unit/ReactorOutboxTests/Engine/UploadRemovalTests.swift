@@ -141,7 +141,7 @@ struct UploadRemovalTests: Uploading {
     try await withFile { directory, file in
       let storage = FileOutboxStorage(directory: directory)
       _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
-      let name = FormDirectory.Name(UUID(), in: .shared, .new)
+      let name = FormDirectory.Name(UUID(), in: .shared, .new(1))
       let (new, kept) = (directory.appending(path: name.text), directory.appending(path: name.with(.kept).text))
       try Data(count: 10).write(to: new)
       let system = FileSystem { operation, path in
