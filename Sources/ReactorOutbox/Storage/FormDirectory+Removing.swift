@@ -109,7 +109,7 @@ extension FormDirectory {
     if try Self.locks(file, at: path, system) { try body(path) }
   }
 
-  /// Removes the forms of `scope`, or of every scope if `scope` is `nil`, but those of some entries.
+  /// Removes the forms of `scope`, or of every scope if `scope` is `nil`, but some entries' forms.
   /// Copies that are being made end without a file.
   ///
   /// - Parameter kept: Returns the entries whose forms stay, after the forms were listed.

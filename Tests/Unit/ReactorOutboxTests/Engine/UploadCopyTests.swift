@@ -114,7 +114,9 @@ struct UploadCopyTests: Uploading {
   func `the name of a copy is read as it is written`(suffix: String) throws {
     let text = FormDirectory.Name(UUID(), in: .shared).text + suffix
     #expect(try #require(FormDirectory.Name(text)).text == text)
-    for other in ["-", ".old", ".new-", ".new-x", ".left-", ".new-2-3"] { #expect(FormDirectory.Name(text + other) == nil) }
+    for other in ["-", ".old", ".new-", ".new-x", ".left-", ".new-2-3"] {
+      #expect(FormDirectory.Name(text + other) == nil)
+    }
   }
 
   @Test func `it is sent although the store was removed, and another process has read the new one`() async throws {
