@@ -1,7 +1,7 @@
 #if SQLite
   public import Foundation
   import GRDB
-  import HTTPCaching
+  package import HTTPCaching
   public import ReactorCore
   public import ReactorOutbox
 
@@ -63,6 +63,15 @@
     ///   `OutboxStorageError.locked`. A damaged database is set aside and not an error.
     public convenience init(path: String) throws {
       try self.init(path: path, system: SQLiteSystem(), now: { Date() })
+    }
+
+    /// - Parameters:
+    ///   - files: The calls for files but SQLite's own.
+    ///   - now: Returns the time for the names of damaged databases, and for forms without an entry.
+    package convenience init(path: String, files: FileSystem, now: @escaping @Sendable () -> Date) throws {
+      var system = SQLiteSystem()
+      system.files = files
+      try self.init(path: path, system: system, now: now)
     }
 
     init(path: String, system: SQLiteSystem, now: @escaping @Sendable () -> Date) throws {

@@ -88,8 +88,15 @@ extension OutboxReference {
   }
 
   func contents(of owner: String) async -> OutboxContents {
-    guard let files else { return await world.disk.outboxContents(of: Scope(owner)) }
-    return await files.contents(of: Scope(owner))
+    if let files { return await files.contents(of: Scope(owner)) }
+    guard traits.storage == .memory else { return await world.disk.outboxContents(of: Scope(owner)) }
+    var contents = OutboxContents()
+    for memory in memories {
+      guard let held = try? await memory.contents(of: Scope(owner)) else { continue }
+      contents.entries += held.entries
+      contents.identities.merge(held.identities) { $1 }
+    }
+    return contents
   }
 
   /// An entry with a form is added: the copy of that is whole, as the user has submitted it. From

@@ -43,8 +43,25 @@ struct OutboxTraits: Sendable {
   var isUnstored: Bool
   /// A step removes everything, for which another step waits.
   var removesInCircles: Bool
-  /// Users upload forms, and the outboxes are in real files.
+  /// Users upload forms.
   var hasUploads: Bool
+  /// Where the outboxes are stored.
+  var storage: Storage
+
+  /// The stores of an outbox.
+  enum Storage: CaseIterable {
+    /// The simulated disk's own.
+    case simulated
+    /// Journals in real files.
+    case files
+    /// A real database, in builds with SQLite; files in others.
+    case database
+    /// The process's memory. Its entries end with it.
+    case memory
+
+    /// A Boolean value that indicates whether the store is in real files.
+    var isReal: Bool { self == .files || self == .database }
+  }
 
   init(_ world: SimulatedWorld, _ draws: SeededDraws) {
     window =
@@ -72,6 +89,8 @@ struct OutboxTraits: Sendable {
     isUnstored = later.chance(0.15)
     removesInCircles = later.chance(0.2)
     hasUploads = later.chance(0.25)
+    let storages = hasUploads ? Storage.allCases.filter(\.isReal) : Storage.allCases
+    storage = later.element(of: storages) ?? .simulated
   }
 
   /// Processes end while they work.

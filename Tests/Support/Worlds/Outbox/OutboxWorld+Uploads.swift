@@ -102,10 +102,10 @@ extension OutboxWorld {
     // One that may belong to an entry that another process has in memory is kept for days.
     for days in [10.0, 20] {
       let now = world.clock.wallClock().addingTimeInterval(days * 86_400)
-      let store = files.open { now }
-      for owner in ["ann", "bob"] {
-        do { _ = try await store.contents(of: Scope(owner)) } catch { world.check(false, "a new process: \(error)") }
-      }
+      do {
+        let store = try files.open { now }
+        for owner in ["ann", "bob"] { _ = try await store.contents(of: Scope(owner)) }
+      } catch { world.check(false, "a new process: \(error)") }
     }
     await judgeCopies(isLast: true)
   }
