@@ -21,6 +21,8 @@ extension OutboxReference {
     var acceptedAt: Duration?
     /// The place in the store that was seen last.
     var number: UInt64 = 0
+    /// Its submission has failed: it is never stored.
+    var isNotSaved = false
     /// It was withdrawn or discarded, or everything was removed; or that is under way.
     var mayBeGone: Bool { isGone || decisions > 0 }
     var isGone = false
@@ -103,6 +105,8 @@ extension OutboxReference {
     /// unknown, as an older record may be on disk still.
     var hasFailedToRemove = false
     var isPaused = false
+    /// The entries that a user of the process is discarding.
+    var discarding: Set<UUID> = []
     /// The paths of which a save has failed. The value may be on disk all the same, and the layer
     /// does not know that it has the accepted drafts.
     var failedSaves: Set<String> = []

@@ -143,7 +143,10 @@ extension OutboxReference {
 
   func notSaved(_ id: UUID, in client: Int) {
     changeView(client) { $0.phases[id] = .gone }
-    change(id) { $0.isGone = true }
+    change(id) { record in
+      record.isGone = true
+      record.isNotSaved = true
+    }
   }
 
   /// A process has read the store: it shows what it has found.

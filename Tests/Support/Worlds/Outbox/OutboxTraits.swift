@@ -143,6 +143,7 @@ struct NotedStorage: FormStorage {
   func contents(of scope: Scope) async throws -> OutboxContents {
     try book.call(.contents)
     let contents = try await base.contents(of: scope)
+    book.world.check(contents.setAside.isEmpty, "client \(client) finds \(contents.setAside.count) damaged parts")
     let isFirst = book.view(client)?.isReady == false
     let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
     let identities = contents.identities.filter { $0.value != Self.lost }
@@ -163,6 +164,7 @@ struct NotedStorage: FormStorage {
       // What is saved to be sent goes on in a pause.
       book.changeView(client) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
+    book.judgeDecisions(changes, in: client)
     for case .add(let stored) in changes where !desk.process.hasCrashed { await book.judgeCopy(stored, in: scope) }
     do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
       // The work of the crashed process no longer matters, and it stops soonest if nothing fails.
