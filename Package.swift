@@ -118,8 +118,8 @@ let support: [Target] = [
     name: "TestSupport",
     dependencies: httpTypes + [
       "HTTPCaching", "HTTPCachingProxy", "ReactorConformance", "ReactorCore", "ReactorFleet", "ReactorLists",
-      "ReactorLive", "ReactorOutbox", "ReactorTesting", "ReactorWrites",
-    ], path: "Tests/Support", swiftSettings: settings),
+      "ReactorLive", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorWrites",
+    ], path: "Tests/Support", swiftSettings: settings(trait: "SQLite")),
   // `make demo`. A target of this package, so that it compiles little and resolves less.
   .executableTarget(
     name: "ReactorDemo",

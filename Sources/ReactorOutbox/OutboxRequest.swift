@@ -97,7 +97,8 @@ extension ModelLayer {
   ///   secret query item, or a user in the URL. So is an ``OutboxRequest/idempotencyKey`` that
   ///   another entry has with another method, URL or body. Nothing of it is saved.
   ///   `ReactorError.network` with `MultipartForm.FileError` if a file of its form
-  ///   cannot be copied.
+  ///   cannot be copied. `ReactorError.cancelled` if everything of the scope is removed while its
+  ///   form is copied.
   @discardableResult
   public func submit(
     _ request: OutboxRequest, lane: Lane = .main, idempotencyWindow: Duration? = nil

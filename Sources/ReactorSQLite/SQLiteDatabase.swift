@@ -58,7 +58,7 @@
       self.files = files
       self.opening = opening
       self.now = now
-      accesses = SQLiteAccesses(files.path, patience: files.system.patience)
+      accesses = SQLiteAccesses(files.path, patience: files.system.patience, refuses: files.system.refuses)
       let (connections, notice): (Connections, SQLitePersistenceError?)
       do {
         (connections, notice) = try files.withLock { try Self.open(files, opening, now) }
@@ -108,12 +108,27 @@
       try accesses.run { try body(Access(database: self)) }
     }
 
-    /// Runs `body` as an access that ends when the store is suspended.
+    /// Begins a copy of files, which is no access: a suspension does not wait for it.
     ///
-    /// - Parameter body: Copies files. It calls its argument between pieces, which throws
-    ///   ``SQLitePersistenceError/suspended(path:)``.
-    func copy<Value>(_ body: (() throws -> Void) throws -> Value) throws -> Value {
-      try accesses.run { try body { try accesses.check() } }
+    /// - Throws: ``SQLitePersistenceError/suspended(path:)``.
+    func beginCopy() throws -> Copy { Copy(accesses: accesses, suspensions: try accesses.suspensions()) }
+
+    /// A copy that ends when the store is suspended.
+    struct Copy: Sendable {
+      fileprivate let accesses: SQLiteAccesses
+      fileprivate let suspensions: Int
+
+      /// - Throws: ``SQLitePersistenceError/suspended(path:)`` if the store was suspended since the
+      ///   copy began, also if it was resumed.
+      func check() throws { try accesses.check(since: suspensions) }
+
+      /// Runs `body`, which takes a lock, as an access.
+      func lock<Value>(_ body: () throws -> Value) throws -> Value {
+        try accesses.run {
+          try check()
+          return try body()
+        }
+      }
     }
 
     /// The steps of an access that has begun. It is of use only within the access.

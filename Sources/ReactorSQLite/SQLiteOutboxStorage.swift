@@ -1,7 +1,7 @@
 #if SQLite
   public import Foundation
   import GRDB
-  import HTTPCaching
+  package import HTTPCaching
   public import ReactorCore
   public import ReactorOutbox
 
@@ -27,9 +27,10 @@
   ///
   /// **Forms** are files in the directory `outbox.sqlite-forms`, each until its entry is removed.
   /// Their bytes are not overwritten. A copy that its process has not finished is removed with the
-  /// next reading, and any other form without an entry after seven days: if the database was
-  /// removed from outside, a program may have the entry in memory, and saves it again. While a
-  /// damaged database is kept, the forms that are not newer stay.
+  /// next reading of any scope, and any other form without an entry after seven days: if the
+  /// database was removed from outside, a program may have the entry in memory, and saves it again.
+  /// While a damaged database is kept, the forms that are not newer stay. ``removeAll(in:)`` also
+  /// removes the copies that any process is making.
   ///
   /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
   /// (`secure_delete`). On Apple platforms, a database that is created is excluded from backups,
@@ -62,6 +63,15 @@
     ///   `OutboxStorageError.locked`. A damaged database is set aside and not an error.
     public convenience init(path: String) throws {
       try self.init(path: path, system: SQLiteSystem(), now: { Date() })
+    }
+
+    /// - Parameters:
+    ///   - files: The calls for files but SQLite's own.
+    ///   - now: Returns the time for the names of damaged databases, and for forms without an entry.
+    package convenience init(path: String, files: FileSystem, now: @escaping @Sendable () -> Date) throws {
+      var system = SQLiteSystem()
+      system.files = files
+      try self.init(path: path, system: system, now: now)
     }
 
     init(path: String, system: SQLiteSystem, now: @escaping @Sendable () -> Date) throws {
@@ -121,6 +131,7 @@
         var isRepeated = false
         return try database.write { db in
           defer { isRepeated = true }
+          try forms.requireForms(of: changes, in: scope)
           return try SQLiteOutboxRows(scope, db).apply(changes, isRepeated: isRepeated)
         }
       }
@@ -154,7 +165,7 @@
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`. The entries are removed
     ///   nevertheless, unless the database could not be written.
     @concurrent public func removeAll(in scope: Scope?) async throws {
-      try remove(scope) { try SQLiteOutboxRows.removeAll(in: scope, $0) }
+      try remove(scope, keeping: { [] }) { try SQLiteOutboxRows.removeAll(in: scope, $0) }
     }
 
     /// Removes everything of `scope` but some entries, overwrites the deleted bytes, and removes
@@ -162,16 +173,19 @@
     ///
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError.locked`.
     @concurrent public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
-      try remove(scope) { try SQLiteOutboxRows.removeAll(in: scope, keeping: ids, $0) }
+      try await removeAll(in: scope, keeping: ids) { [] }
     }
 
-    private func remove(_ scope: Scope?, _ body: @Sendable (Database) throws -> Void) throws {
+    /// - Parameter copies: Returns the entries whose copies stay, though they are not added yet.
+    private func remove(
+      _ scope: Scope?, keeping copies: () -> Set<UUID>, _ body: @Sendable (Database) throws -> Void
+    ) throws {
       try outward(.remove) {
         try database.access { access in
           try access.write(body)
           var failure: (any Error)?
           do {
-            if try forms.hasForms(of: scope) { failure = try access.write { try removeForms(of: scope, $0) } }
+            if try forms.isThere { failure = try access.write { try removeForms(of: scope, keeping: copies, $0) } }
           } catch { failure = error }
           // Before the compaction, which fails on a full disk or while another process reads.
           try access.removeSetAside()
@@ -183,19 +197,26 @@
   }
 
   extension SQLiteOutboxStorage: FormStorage {
-    @concurrent package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+    @concurrent package func keep(
+      _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
+    ) async throws -> KeptForm {
       try await FileCopies.shared.run { [forms, database] isCancelled in
-        try database.copy { isSuspended in
-          try forms.keep(form, for: id, in: scope) {
-            try isCancelled()
-            try isSuspended()
-          }
+        let copy = try database.beginCopy()
+        return try forms.keep(form, for: id, in: scope, unless: isUnwanted, locking: copy.lock) {
+          try isCancelled()
+          try copy.check()
         }
       }
     }
 
     @concurrent package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
       try forms.form(of: id, in: scope, contentType: contentType)
+    }
+
+    @concurrent package func removeAll(
+      in scope: Scope, keeping ids: Set<UUID>, andCopiesOf copies: @escaping @Sendable () -> Set<UUID>
+    ) async throws {
+      try remove(scope, keeping: copies) { try SQLiteOutboxRows.removeAll(in: scope, keeping: ids, $0) }
     }
 
     /// Tidies the forms in a transaction, so that no process adds an entry meanwhile. If that
@@ -209,8 +230,11 @@
     }
 
     /// Removes the forms without an entry, in a transaction, so that no process adds one meanwhile.
-    private func removeForms(of scope: Scope?, _ db: Database) throws -> FilePersistence.Failure? {
-      try forms.removeForms(of: scope, keeping: try SQLiteOutboxRows.ids(db))
+    private func removeForms(
+      of scope: Scope?, keeping copies: () -> Set<UUID>, _ db: Database
+    ) throws -> FilePersistence.Failure? {
+      let ids = try SQLiteOutboxRows.ids(db)
+      return try forms.removeForms(of: scope) { ids.union(copies()) }
     }
   }
 

@@ -34,9 +34,9 @@
     ///
     /// Pause the outbox before. A write that is submitted until ``resume()`` throws
     /// ``SQLitePersistenceError/suspended(path:)``, and so does a form whose files are being
-    /// copied: submit it again. If such a copy is being synchronized, the call waits for the disk.
-    /// The outcome of a request that is being sent is saved after ``resume()``, within five
-    /// seconds.
+    /// copied: submit it again. The call releases the lock of such a copy, and does not wait for
+    /// it, since the disk of a file may not answer. The outcome of a request that is being sent is
+    /// saved after ``resume()``, within five seconds.
     public func suspend() {
       database.suspend()
       claims.release()

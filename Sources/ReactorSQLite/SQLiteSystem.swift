@@ -16,6 +16,8 @@
     var lockWait: Duration = .seconds(10)
     /// The time after which a suspension interrupts what is under way, each time.
     var patience: Duration = .seconds(1)
+    /// Called when a suspension has begun to refuse accesses. Only tests set it.
+    var refuses: @Sendable () -> Void = {}
     /// Returns the `errno` with which a call on a path fails; `nil` lets the call happen. Only
     /// tests set it.
     var fault: (@Sendable (Call, String) -> Int32?)?

@@ -218,6 +218,18 @@ final class DraftTable: Sendable {
     }
   }
 
+  /// Removes a draft, which the caller retains, unless it is accepted.
+  ///
+  /// - Returns: `false` if it is accepted, or is not in the table.
+  func removePending(_ draft: Draft) -> Bool {
+    state.withLock { state in
+      guard draft.isListed, draft.acceptedUnder == nil else { return false }
+      Self.remove([draft], from: &state)
+      count.store(state.drafts.count, ordering: .releasing)
+      return true
+    }
+  }
+
   func removeAll() {
     let old = state.withLock { state in
       for draft in state.drafts.values.joined() { draft.remove() }

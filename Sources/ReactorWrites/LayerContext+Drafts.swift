@@ -70,6 +70,11 @@ extension LayerContext {
     announce(drafts.map { DraftChange.removed($0) })
   }
 
+  /// Removes a draft unless the server has accepted it: that one stays until a newer value has it.
+  func withdrawPending(_ draft: Draft) {
+    if drafts.removePending(draft) { announce([.removed(draft)], to: livingMembers) }
+  }
+
   /// Shows `new` instead of `old`, the drafts of the same write.
   ///
   /// - Parameter place: the first of the places of `new`; `nil` for the places of `old`.

@@ -49,7 +49,7 @@ extension ReactorEngine {
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) { await self.perform(write) }
     // A cancelled caller goes on before the task that takes it back.
-    if case .failure(.cancelled) = outcome, draft.acceptedUnder == nil { layer.withdraw([draft]) }
+    if case .failure(.cancelled) = outcome { layer.withdrawPending(draft) }
     return try outcome.get().model
   }
 

@@ -222,6 +222,20 @@ struct DraftMeetingTests {
     try await desk.bench.waitUntilNothingWaits()
   }
 
+  @Test func `a caller that leaves takes its draft back, unless it is accepted already`() async throws {
+    let desk = try await NotesDesk()
+    let layer = desk.bench.layer.layer
+    let key = try layer.key(desk.list)
+    let drafts = ["b", "c"].map { text in
+      Draft(id: UUID(), key: key, of: [String].self) { ($0 ?? []) + [text] }
+    }
+    layer.show(drafts)
+    // Its caller has found it pending just before.
+    layer.accept([drafts[0]])
+    for draft in drafts { layer.withdrawPending(draft) }
+    #expect(desk.shown == ["a", "b"])
+  }
+
   @Test func `a caller that leaves before its turn sends nothing`() async throws {
     let desk = try await NotesDesk()
     let (first, gate) = try await desk.begin("b", .accepted, count: 2)

@@ -54,8 +54,16 @@ extension SimulatedDisk {
       try await write { try await store.removeAll(in: scope, keeping: ids) }
     }
 
-    func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-      try await write { try await store.keep(form, for: id, in: scope) }
+    func removeAll(
+      in scope: Scope, keeping ids: Set<UUID>, andCopiesOf copies: @escaping @Sendable () -> Set<UUID>
+    ) async throws {
+      try await write { try await store.removeAll(in: scope, keeping: ids, andCopiesOf: copies) }
+    }
+
+    func keep(
+      _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
+    ) async throws -> KeptForm {
+      try await write { try await store.keep(form, for: id, in: scope, unless: isUnwanted) }
     }
 
     func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {

@@ -7,19 +7,48 @@ package final class FileCopies: Sendable {
   /// The copies of this process.
   package static let shared = FileCopies()
 
-  /// The number of copies that are made at once, a power of two. More of them wait.
+  /// The number of copies that are made at once. More of them wait.
   static let limit = 4
-  private let queues = (0..<limit).map { DispatchQueue(label: "reactor.copies.\($0)") }
-  private let turn = Atomic<Int>(0)
+
+  private struct State {
+    /// The threads without a copy.
+    var idle = (0..<limit).map { DispatchQueue(label: "reactor.copies.\($0)") }
+    /// The copies that wait, by the order in which they came.
+    var waiting: [Int: Copy] = [:]
+    var first = 0
+    var end = 0
+
+    /// - Returns: The place, with which the copy can leave.
+    mutating func enqueue(_ copy: Copy) -> Int {
+      waiting[end] = copy
+      defer { end += 1 }
+      return end
+    }
+
+    mutating func next() -> Copy? {
+      while first < end {
+        defer { first += 1 }
+        if let copy = waiting.removeValue(forKey: first) { return copy }
+      }
+      return nil
+    }
+  }
+
+  private let state = Mutex(State())
 
   init() {}
 
   /// One copy, as its caller and its thread see it.
   private final class Copy: Sendable {
     private let state = Mutex((hasBegun: false, isCancelled: false))
+    private let work: @Sendable (Copy) -> Void
+
+    init(_ work: @escaping @Sendable (Copy) -> Void) { self.work = work }
+
+    func run() { if begin() { work(self) } }
 
     /// Returns `false` if the caller has left.
-    func begin() -> Bool {
+    private func begin() -> Bool {
       state.withLock { state in
         state.hasBegun = !state.isCancelled
         return state.hasBegun
@@ -52,16 +81,40 @@ package final class FileCopies: Sendable {
     if withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor }) != nil {
       return try body { try Task.checkCancellation() }
     }
-    let (copy, shot) = (Copy(), OneShot<Result<Value, any Error>>())
-    let queue = queues[turn.wrappingAdd(1, ordering: .relaxed).newValue & (Self.limit - 1)]
+    let shot = OneShot<Result<Value, any Error>>()
+    let copy = Copy { copy in shot.settle(Result { try body(copy.check) }) }
     return try await withTaskCancellationHandler {
-      queue.async {
-        guard copy.begin() else { return }
-        shot.settle(Result { try body(copy.check) })
-      }
+      let place = start(copy)
+      // Else it would wait for its turn with all that it holds.
+      defer { if let place { state.withLock { $0.waiting[place] = nil } } }
       return try await shot.value.get()
     } onCancel: {
       if copy.cancel() { shot.settle(.failure(CancellationError())) }
+    }
+  }
+
+  /// Starts a copy on a thread that has nothing to do, however long the others take.
+  ///
+  /// - Returns: The place of the copy among those that wait; `nil` if it does not.
+  private func start(_ copy: Copy) -> Int? {
+    let (thread, place) = state.withLock { state -> (DispatchQueue?, Int?) in
+      if let thread = state.idle.popLast() { return (thread, nil) }
+      return (nil, state.enqueue(copy))
+    }
+    thread?.async { self.run(copy, on: thread) }
+    return place
+  }
+
+  /// Runs copies until none waits.
+  private func run(_ first: Copy, on thread: DispatchQueue?) {
+    var copy: Copy? = first
+    while let current = copy {
+      current.run()
+      copy = state.withLock { state in
+        let next = state.next()
+        if next == nil, let thread { state.idle.append(thread) }
+        return next
+      }
     }
   }
 }

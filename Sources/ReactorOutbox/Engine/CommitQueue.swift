@@ -20,8 +20,16 @@ final class CommitQueue: Sendable {
 
   fileprivate enum Work: Sendable {
     case commit([OutboxChange])
-    /// Removes everything but these entries.
-    case removeAll(keeping: @Sendable () -> Set<UUID>)
+    case removeAll(Staying)
+  }
+
+  /// What stays when everything else is removed.
+  struct Staying: Sendable {
+    /// Returns the entries. Called when it is the removal's turn.
+    var entries: @Sendable () -> Set<UUID> = { [] }
+    /// Returns the entries that are about to be added, and have copies of their forms already.
+    /// Called after the copies were listed.
+    var copies: @Sendable () -> Set<UUID> = { [] }
   }
 
   private struct State {
@@ -49,12 +57,8 @@ final class CommitQueue: Sendable {
   }
 
   /// Reserves the position of a removal of everything.
-  ///
-  /// - Parameter keeping: Returns the entries that stay. Called when it is the removal's turn.
-  func enqueueRemoval(
-    keeping: @escaping @Sendable () -> Set<UUID>, didSave: @escaping @Sendable () -> Void
-  ) -> Ticket {
-    enqueue(Ticket(work: .removeAll(keeping: keeping), didSave: { _ in didSave() }))
+  func enqueueRemoval(keeping staying: Staying = Staying(), didSave: @escaping @Sendable () -> Void) -> Ticket {
+    enqueue(Ticket(work: .removeAll(staying), didSave: { _ in didSave() }))
   }
 
   private func enqueue(_ ticket: Ticket) -> Ticket {
@@ -131,12 +135,14 @@ final class CommitQueue: Sendable {
   private func perform(_ work: Work) async throws -> [UInt64] {
     switch work {
     case .commit(let changes): return try await storage.commit(changes, in: scope)
-    case .removeAll(let keeping):
-      let kept = keeping()
-      if kept.isEmpty {
+    case .removeAll(let staying):
+      let entries = staying.entries()
+      if let storage = storage as? any FormStorage {
+        try await storage.removeAll(in: scope, keeping: entries, andCopiesOf: staying.copies)
+      } else if entries.isEmpty {
         try await storage.removeAll(in: scope)
       } else {
-        try await storage.removeAll(in: scope, keeping: kept)
+        try await storage.removeAll(in: scope, keeping: entries)
       }
       return []
     }

@@ -224,8 +224,9 @@ extension Outbox: LayerPart {
     for task in tasks { task.cancel() }
     for making in makings { making.interrupt() }
     return PartRemoval {
-      try await self.commits.save(
-        self.commits.enqueueRemoval(keeping: { self.ids(since: place) }) { self.forgetAll(before: place) })
+      let staying = CommitQueue.Staying(
+        entries: { self.ids(since: place) }, copies: { self.withState { $0.copies.begun(since: place) } })
+      try await self.commits.save(self.commits.enqueueRemoval(keeping: staying) { self.forgetAll(before: place) })
     } end: {
       self.didRemoveAll()
     }

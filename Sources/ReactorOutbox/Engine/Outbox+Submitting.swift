@@ -31,7 +31,8 @@ extension Outbox {
     frozen.isKeyed = key != nil || isKeyed(frozen, window: window)
     let id = configuration.makeID()
     // A copy takes time, in which the user may sign out.
-    let removals = request.form == nil ? nil : withState(\.removalsBegun)
+    let removals = request.form == nil ? nil : beginCopy(id)
+    defer { if removals != nil { withState { $0.copies.end(id) } } }
     var entry = OutboxEntry(
       id: id, lane: lane.rawValue, name: RequestMutation.name, version: RequestMutation.version,
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
@@ -39,14 +40,12 @@ extension Outbox {
     entry.request = frozen
     // An earlier process may have used the app's key.
     if key != nil || request.form != nil { await ready() }
-    let kept = try await keptForm(request.form, for: &entry, hasOwnKey: key != nil, in: layer)
+    let kept = try await keptForm(request.form, for: &entry, hasOwnKey: key != nil, since: removals, in: layer)
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
     do {
       let result = try await submit(entry, item, hasOwnKey: key != nil, since: removals, in: layer) {
         kept?.release()
       }
-      // A removal that came before the entry has left the copy.
-      if withState({ $0.items[id] == nil && $0.submitting[id] == nil }) { kept?.discard() }
       return Submission(id: id, result: result)
     } catch {
       kept?.discard()
@@ -54,11 +53,23 @@ extension Outbox {
     }
   }
 
+  /// Records that the form of an entry is being copied: no removal that was asked for before takes
+  /// the copy.
+  ///
+  /// - Returns: The number of removals that were asked for.
+  private func beginCopy(_ id: UUID) -> Int {
+    withState { state in
+      state.copies.begin(id, state.epoch)
+      return state.removalsBegun
+    }
+  }
+
   /// Copies a form for an entry, whose request sends the copy.
   ///
+  /// - Parameter removals: The number of removals that were asked for when the submission began.
   /// - Returns: The claim to hold until the entry is added; `nil` without a form.
   private func keptForm(
-    _ form: MultipartForm?, for entry: inout OutboxEntry, hasOwnKey: Bool, in layer: LayerContext
+    _ form: MultipartForm?, for entry: inout OutboxEntry, hasOwnKey: Bool, since removals: Int?, in layer: LayerContext
   ) async throws(ReactorError) -> KeptForm? {
     guard let form else { return nil }
     guard let storage = configuration.storage as? any FormStorage else {
@@ -71,9 +82,13 @@ extension Outbox {
     let probe = entry
     if hasOwnKey, withState({ $0.usesKeyForOtherBytes(probe) }) { throw .usedKey }
     do {
-      let kept = try await storage.keep(identified, for: entry.id, in: layer.scope)
+      let kept = try await storage.keep(identified, for: entry.id, in: layer.scope) {
+        self.withState { $0.removalsBegun != removals }
+      }
       entry.request?.sendsForm(contentType: kept.contentType)
       return kept
+    } catch FormStorageError.removed {
+      throw .cancelled
     } catch let error as MultipartForm.FileError {
       throw .network(error)
     } catch {
@@ -88,9 +103,15 @@ extension Outbox {
     var form = form
     for index in form.parts.indices {
       guard let text = form.parts[index].fieldValue, TemporaryID.isTemporary(text) else { continue }
-      let (known, isAwaited) = withState { ($0.identities[text], $0.queue.identities.holds(text)) }
+      let (known, isAwaited, isLost) = withState { state in
+        (state.identities[text], state.queue.identities.holds(text), state.queue.identities.isLost(text))
+      }
       if let id = known.flatMap({ try? JSONValue(parsing: $0) })?.idText {
         form.parts[index].fieldValue = id
+      } else if isLost {
+        throw .invalidResource(
+          "the \(form.parts[index].description) of the form is the temporary id \(text), and the write that should have returned the server's id ended without one; fetch what it made, and submit the form with the id that the server has given it"
+        )
       } else if isAwaited {
         throw .invalidResource(
           "the \(form.parts[index].description) of the form is the temporary id \(text), which is sent as it is; submit the form once Outbox.identity(of:) returns the server's id"
@@ -149,7 +170,8 @@ extension Outbox {
     } catch {
       let submitted = withState { $0.forgetSubmitted(entry.id) }
       layer.withdraw(submitted?.item.drafts ?? item.drafts)
-      throw .persistence(error)
+      // Another process has removed everything of the scope, with the copy.
+      throw error as? FormStorageError == .removed ? .cancelled : .persistence(error)
     }
     changed()
     pump(entry.lane)

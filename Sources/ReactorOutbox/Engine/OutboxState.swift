@@ -89,6 +89,8 @@ struct OutboxState: Sendable {
   /// The entries that are being saved for the first time. A read of the store may already return
   /// them.
   var submitting: [UUID: Submitted] = [:]
+  /// The forms that are being copied for entries to submit.
+  var copies = FormCopies()
   /// The entries that other processes have finished while they were being withdrawn here.
   var lostWithdrawals: Set<UUID> = []
   /// The parts of the store that were set aside, as of the last read.

@@ -201,6 +201,10 @@ extension TemporaryIDs {
   /// Returns `true` if an entry contains an id, or should have supplied it.
   func holds(_ temporary: String) -> Bool { entriesByString[temporary] != nil || lost.contains(temporary) }
 
+  /// Returns `true` if no entry will ever supply an id, since the one that should have was accepted
+  /// without it.
+  func isLost(_ temporary: String) -> Bool { lost.contains(temporary) }
+
   /// Returns `true` if an entry waits for an id of an entry behind it, which was retried while
   /// another process submitted this one. The entry is sent after the other, and blocks nothing
   /// until then.

@@ -20,9 +20,10 @@ import Synchronization
 /// file.
 ///
 /// **A form** is a file of its own beside the journal, until its entry is removed. A copy that its
-/// process has not finished is removed with the next reading, and any other form without an entry
-/// after seven days: if the journal was removed from outside, a program may have the entry in
-/// memory, and saves it again. While a damaged journal is kept, the forms that are not newer stay.
+/// process has not finished is removed with the next reading of any scope, and any other form
+/// without an entry after seven days: if the journal was removed from outside, a program may have
+/// the entry in memory, and saves it again. While a damaged journal is kept, the forms that are not
+/// newer stay. ``removeAll(in:)`` also removes the copies that any process is making.
 ///
 /// **Several processes** take turns, with a lock that ends with its process. If another process
 /// holds the lock, a call waits up to ten seconds and then throws
@@ -42,6 +43,7 @@ public final class FileOutboxStorage: OutboxStorage {
   private let lockWait: Duration
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
+  private let claims: FormClaims
   /// Guards the files too: an object performs one call at a time.
   private let state = Mutex(State())
   /// The time between two attempts to lock. No system call waits for a lock with a time limit.
@@ -55,15 +57,18 @@ public final class FileOutboxStorage: OutboxStorage {
   /// - Parameters:
   ///   - lockWait: The time to wait for another process.
   ///   - clock: The clock of that wait.
+  ///   - claims: The copies whose entries are about to be added.
   ///   - now: Returns the time for the names of damaged journals.
   package init(
     directory: URL, system: FileSystem, lockWait: Duration = .seconds(10),
-    clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
+    clock: any Clock<Duration> = ContinuousClock(), claims: FormClaims = FormClaims(),
+    now: @escaping @Sendable () -> Date = { Date() }
   ) {
     url = directory
     self.system = system
     self.lockWait = lockWait
     self.clock = clock
+    self.claims = claims
     self.now = now
   }
 
@@ -98,6 +103,7 @@ public final class FileOutboxStorage: OutboxStorage {
   @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
     let numbers = try await withJournal(of: scope, creates: !changes.isEmpty) { journal, directory, _ in
       let (steps, numbers) = try journal.table.steps(for: changes)
+      try directory.forms.requireForms(of: changes, in: scope)
       try journal.append(steps)
       for case .remove(let id) in changes { directory.forms.removeForm(of: id, in: scope) }
       return numbers
@@ -134,10 +140,12 @@ public final class FileOutboxStorage: OutboxStorage {
   ///
   /// - Throws: ``OutboxStorageError/locked(path:)``; the first `FilePersistence.Failure`, after
   ///   removing everything that can be removed.
-  @concurrent public func removeAll(in scope: Scope?) async throws {
+  @concurrent public func removeAll(in scope: Scope?) async throws { try await removeAll(in: scope) { [] } }
+
+  private func removeAll(in scope: Scope?, keeping copies: @escaping @Sendable () -> Set<UUID>) async throws {
     _ = try await whileLocked(creates: false) { state, directory, _ in
       if let scope { state.journals[scope] = nil } else { state.journals.removeAll() }
-      try directory.removeAll(in: scope)
+      try directory.removeAll(in: scope, keeping: copies)
     }
   }
 
@@ -145,26 +153,42 @@ public final class FileOutboxStorage: OutboxStorage {
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
-    _ = try await withJournal(of: scope, creates: false) { journal, directory, _ in
-      try journal.keep(ids)
-      if let failure = try directory.forms.removeForms(of: scope, keeping: ids) { throw failure }
-      try directory.removeSetAside(of: scope)
-    }
+    try await removeAll(in: scope, keeping: ids) { [] }
   }
 }
 
 extension FileOutboxStorage: FormStorage {
-  @concurrent package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    let forms = try OutboxDirectory(url, system).forms
-    return try await FileCopies.shared.run { try forms.keep(form, for: id, in: scope, check: $0) }
+  @concurrent package func keep(
+    _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
+  ) async throws -> KeptForm {
+    let forms = try directory.forms
+    return try await FileCopies.shared.run {
+      try forms.keep(form, for: id, in: scope, unless: isUnwanted, check: $0)
+    }
   }
 
   @concurrent package func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
-    try OutboxDirectory(url, system).forms.form(of: id, in: scope, contentType: contentType)
+    try directory.forms.form(of: id, in: scope, contentType: contentType)
+  }
+
+  @concurrent package func removeAll(
+    in scope: Scope, keeping ids: Set<UUID>, andCopiesOf copies: @escaping @Sendable () -> Set<UUID>
+  ) async throws {
+    guard !ids.isEmpty else { return try await removeAll(in: scope, keeping: copies) }
+    _ = try await withJournal(of: scope, creates: false) { journal, directory, _ in
+      try journal.keep(ids)
+      let failure = try directory.forms.removeForms(of: scope) { ids.union(copies()) }
+      try directory.removeSetAside(of: scope)
+      if let failure { throw failure }
+    }
   }
 }
 
 extension FileOutboxStorage {
+  private var directory: OutboxDirectory {
+    get throws(FilePersistence.Failure) { try OutboxDirectory(url, system, claims) }
+  }
+
   /// Runs `body` with the journal of a scope, as it is on the disk, and the store's identity.
   ///
   /// - Returns: `nil` if there is no directory.
@@ -185,7 +209,7 @@ extension FileOutboxStorage {
   private func whileLocked<Value: Sendable>(
     creates: Bool, _ body: @Sendable (inout State, OutboxDirectory, borrowing OpenFile) throws -> Value
   ) async throws -> Value? {
-    let directory = try OutboxDirectory(url, system)
+    let directory = try directory
     var waited: Duration = .zero
     while true {
       let attempt = try state.withLock { state in

@@ -27,7 +27,7 @@ extension FormDirectory {
   }
 
   private func duty(_ name: Name, _ owners: Owners, _ time: Int) throws(FilePersistence.Failure) -> Duty? {
-    if name.kind == .new { return .remove }
+    if name.kind.isNew { return .remove }
     if owners.ids.contains(name.id) { return name.kind == .kept ? nil : .bringBack }
     if let unreadable = owners.unreadable, let status = try system.inspect(path(of: name)),
       status.modifiedAt <= unreadable
@@ -39,12 +39,17 @@ extension FormDirectory {
     return time - since >= Self.grace ? .remove : nil
   }
 
-  /// Returns the forms of a scope with which something is to be done.
+  /// Returns the forms of a scope with which something is to be done, and the unfinished copies of
+  /// all scopes.
   private func duties(
     of scope: Scope, _ owners: Owners, _ time: Int
   ) throws(FilePersistence.Failure) -> [(name: Name, duty: Duty)] {
     var duties: [(name: Name, duty: Duty)] = []
-    for name in try names(of: scope) { if let duty = try duty(name, owners, time) { duties.append((name, duty)) } }
+    let prefix = Name.prefix(of: scope)
+    // The owner of another scope may never start its outbox again.
+    for name in try names(of: nil) where name.kind.isNew || name.text.hasPrefix(prefix) {
+      if let duty = try duty(name, owners, time) { duties.append((name, duty)) }
+    }
     return duties
   }
 
@@ -56,7 +61,7 @@ extension FormDirectory {
   }
 
   /// Removes the forms of a scope that have had no entry for ``grace``, and marks the others
-  /// without one. Copies that a process has not finished are removed at once.
+  /// without one. Copies that a process has not finished are removed at once, of any scope.
   package func tidy(_ scope: Scope, _ owners: Owners, at now: Date) throws(FilePersistence.Failure) {
     let time = Self.seconds(now)
     for (name, duty) in try duties(of: scope, owners, time) {
@@ -76,9 +81,10 @@ extension FormDirectory {
     try system.list(path, prefix: scope.map(Name.prefix) ?? "").compactMap(Name.init)
   }
 
-  /// Returns a Boolean value that indicates whether `scope` has forms, or any scope if `scope` is
-  /// `nil`.
-  package func hasForms(of scope: Scope?) throws(FilePersistence.Failure) -> Bool { try !names(of: scope).isEmpty }
+  /// A Boolean value that indicates whether there is a directory.
+  package var isThere: Bool {
+    get throws(FilePersistence.Failure) { try system.inspect(path, followsLink: true) != nil }
+  }
 
   private func bringBack(_ name: Name) throws(FilePersistence.Failure) {
     let kept = path(of: name.with(.kept))
@@ -103,18 +109,28 @@ extension FormDirectory {
     if try Self.locks(file, at: path, system) { try body(path) }
   }
 
-  /// Removes the forms of `scope`, or of every scope if `scope` is `nil`, but those of some entries
-  /// and those that are being submitted.
+  /// Removes the forms of `scope`, or of every scope if `scope` is `nil`, but some entries' forms.
+  /// Copies that are being made end without a file.
   ///
+  /// - Parameter kept: Returns the entries whose forms stay, after the forms were listed.
   /// - Returns: The first failure, after removing everything that can be removed.
-  /// - Throws: `FilePersistence.Failure` if the directory cannot be read.
+  /// - Throws: `FilePersistence.Failure` if the directory cannot be read or synchronized.
   @discardableResult package func removeForms(
-    of scope: Scope?, keeping ids: Set<UUID>
+    of scope: Scope?, keeping kept: () -> Set<UUID>
   ) throws(FilePersistence.Failure) -> FilePersistence.Failure? {
-    var failure: FilePersistence.Failure?
-    for name in try names(of: scope) where !ids.contains(name.id) {
-      do throws(FilePersistence.Failure) { try removeUnlessLocked(name) } catch { failure = failure ?? error }
+    var (failure, count): (FilePersistence.Failure?, Int) = (nil, 0)
+    // A file that is renamed while the directory is listed may be missed under both names. A copy
+    // is renamed once, when it is complete, so the second list has it.
+    for _ in 0..<2 {
+      let names = try names(of: scope)
+      let ids = kept()
+      for name in names where !ids.contains(name.id) {
+        do throws(FilePersistence.Failure) {
+          if try system.remove(path(of: name)) { count += 1 }
+        } catch { failure = failure ?? error }
+      }
     }
+    if count > 0 { try system.synchronizeDirectory(path) }
     return failure
   }
 }

@@ -1,5 +1,4 @@
 package import Foundation
-import HTTPCaching
 package import ReactorCore
 import Synchronization
 
@@ -8,19 +7,48 @@ package protocol FormStorage: OutboxStorage {
   /// Copies a form, with its files, for an entry that is added next.
   ///
   /// When the method returns, the copy survives a power cut if the entry does. It is removed with
-  /// its entry. A copy without an entry is removed by `contents(of:)`, a finished one a week later.
+  /// its entry. A copy without an entry is removed by `contents(of:)`, a finished one a week later,
+  /// and by any removal of its scope, whichever process makes it. While the result is held,
+  /// `commit(_:in:)` then throws ``FormStorageError/removed`` instead of adding the entry.
   ///
-  /// - Throws: `MultipartForm.FileError`, and the errors of the store.
-  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm
+  /// - Parameter isUnwanted: Returns `true` once the caller knows of a removal of the scope. Called
+  ///   between the pieces of the copy, and before it is complete: a removal that has not seen the
+  ///   copy began before that.
+  /// - Throws: `MultipartForm.FileError`, ``FormStorageError/removed``, the errors of the store.
+  func keep(
+    _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
+  ) async throws -> KeptForm
 
   /// Returns the bytes of the form of an entry.
   ///
   /// - Throws: An error if they are not there.
   func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm
+
+  /// Removes everything of `scope` but some entries with their forms, and the copies of some forms
+  /// whose entries are about to be added.
+  ///
+  /// When the method returns, no other copy of the scope is on the disk, and none that was begun
+  /// before gets there.
+  ///
+  /// - Parameters:
+  ///   - ids: The entries that stay.
+  ///   - copies: Returns the entries whose copies stay. Called after the copies were listed, so
+  ///     that one that begins meanwhile is not taken.
+  /// - Throws: An error if something is left. What is to be kept stays in any case.
+  func removeAll(
+    in scope: Scope, keeping ids: Set<UUID>, andCopiesOf copies: @escaping @Sendable () -> Set<UUID>
+  ) async throws
+}
+
+extension FormStorage {
+  /// Copies a form for an entry, whatever is removed meanwhile.
+  package func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+    try await keep(form, for: id, in: scope) { false }
+  }
 }
 
 /// The claim of a process on the copy of a form, from before it is written until its entry is
-/// added: no removal takes the copy meanwhile.
+/// added: no reading takes the copy for one without an entry meanwhile.
 package final class KeptForm: Sendable {
   /// The media type, with the boundary.
   package let contentType: String
@@ -45,47 +73,16 @@ package final class KeptForm: Sendable {
   }
 }
 
-/// The locks of the files with forms whose entries are about to be added.
-package final class FormClaims: Sendable {
-  /// The lock of one file. It ends with its object.
-  final class Claim: Sendable {
-    private let file: Mutex<OpenFile?>
-
-    init(_ file: consuming OpenFile) { self.file = Mutex(file) }
-
-    fileprivate func release() { file.withLock { $0 = nil } }
-  }
-
-  private struct Held {
-    weak var claim: Claim?
-  }
-
-  private let held = Mutex<[Held]>([])
-
-  package init() {}
-
-  func add(_ file: consuming OpenFile) -> Claim {
-    let claim = Claim(file)
-    held.withLock { held in
-      held.removeAll { $0.claim == nil }
-      held.append(Held(claim: claim))
-    }
-    return claim
-  }
-
-  /// Releases all locks, since iOS ends a process that is suspended with one.
-  package func release() {
-    let held = held.withLock { held in
-      defer { held = [] }
-      return held
-    }
-    for held in held { held.claim?.release() }
-  }
-}
-
 /// An error of the copy of a form.
-enum FormStorageError: Error, CustomStringConvertible {
+package enum FormStorageError: Error, Hashable, CustomStringConvertible {
   case noForm
+  /// Everything of the scope was removed before the entry was added.
+  case removed
 
-  var description: String { "the copy of the form is gone; discard the entry, and submit the form again" }
+  package var description: String {
+    switch self {
+    case .noForm: "the copy of the form is gone; discard the entry, and submit the form again"
+    case .removed: "everything of the scope was removed while the form was being copied"
+    }
+  }
 }

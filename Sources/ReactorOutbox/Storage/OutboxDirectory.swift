@@ -11,22 +11,22 @@ import HTTPCaching
 struct OutboxDirectory: Sendable {
   let path: String
   let system: FileSystem
+  /// The forms beside the journals.
+  let forms: FormDirectory
 
   /// - Throws: `FilePersistence.Failure` if the URL is not a directory's on this machine.
-  init(_ directory: URL, _ system: FileSystem) throws(FilePersistence.Failure) {
+  init(_ directory: URL, _ system: FileSystem, _ claims: FormClaims) throws(FilePersistence.Failure) {
     guard let path = FileSystem.path(of: directory) else {
       throw FilePersistence.Failure(operation: .open, path: "the outbox's directory", code: FileSystem.isInvalid)
     }
     self.path = path
     self.system = system
+    forms = FormDirectory(path: path, system: system, claims: claims)
   }
 
   var lockPath: String { "\(path)/lock" }
 
   func journal(of scope: Scope) -> String { "\(path)/\(SHA256Digest.hex(Array(scope.name.utf8)))\(Self.suffix)" }
-
-  /// The forms beside the journals.
-  var forms: FormDirectory { FormDirectory(path: path, system: system) }
 
   /// The result of an attempt to work under the lock.
   enum Attempt<Value> {
@@ -107,12 +107,14 @@ extension OutboxDirectory {
     try system.synchronizeDirectory(path)
   }
 
-  /// Removes every file of `scope`, or of every scope if `scope` is `nil`. The lock stays.
+  /// Removes every file of `scope`, or of every scope if `scope` is `nil`, but the copies of some
+  /// forms. The lock stays.
   ///
+  /// - Parameter copies: Returns the entries whose copies stay.
   /// - Throws: The first `FilePersistence.Failure`, after removing everything that can be removed.
-  func removeAll(in scope: Scope?) throws(FilePersistence.Failure) {
+  func removeAll(in scope: Scope?, keeping copies: () -> Set<UUID>) throws(FilePersistence.Failure) {
     let own = scope.map { String(journal(of: $0).dropFirst(path.count + 1)) }
-    var failure = try forms.removeForms(of: scope, keeping: [])
+    var failure = try forms.removeForms(of: scope, keeping: copies)
     for name in try system.list(path, prefix: own ?? "").sorted() where Self.isOurs(name) {
       do throws(FilePersistence.Failure) {
         try system.remove("\(path)/\(name)")

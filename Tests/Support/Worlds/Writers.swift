@@ -279,6 +279,8 @@ struct Writers: Sendable {
   /// The streams ask again by themselves. A caller's request is not made before: it would pass a
   /// list at which streams wait for a write that is over.
   private func judgeWatchers() async {
+    // One that does not ask would show what the server had before.
+    for path in Self.paths { server.changeByOthers(path) }
     for path in Self.paths { await lists.invalidate(Resource(path)) }
     try? await world.clock.sleep(for: .seconds(60))
     for path in watched {

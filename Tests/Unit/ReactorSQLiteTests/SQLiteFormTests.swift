@@ -4,6 +4,7 @@
   import HTTPCaching
   import HTTPTypes
   import ReactorCore
+  import ReactorLoopback
   import ReactorOutbox
   import ReactorTesting
   import TestSupport
@@ -80,13 +81,75 @@
         var kept = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
         #expect(try await read(after: 0) == 1)
         #expect(try await read(after: 8 * 86_400) == 1)
-        try await storage.removeAll(in: nil)
-        #expect(forms(of: database).count == 1)
         withExtendedLifetime(kept) {}
         kept = []
         #expect(try await read(after: 0) == 1)
         #expect(try await read(after: 6 * 86_400) == 1)
         #expect(try await read(after: 86_401) == 0)
+      }
+    }
+
+    @Test(arguments: [true, false])
+    func `a removal takes the copy of an entry that is about to be added, and the entry`(isOwn: Bool) async throws {
+      try await withFile { database, file in
+        let storage = try SQLiteOutboxStorage(path: database.path())
+        let (id, later) = (UUID(), UUID())
+        let kept = try await storage.keep([.file("photo", at: file)], for: id, in: .shared)
+        let stays = try await storage.keep([.file("photo", at: file)], for: later, in: .shared)
+        let remover = isOwn ? storage : try SQLiteOutboxStorage(path: database.path())
+        try await remover.removeAll(in: "other")
+        try await remover.removeAll(in: .shared, keeping: []) { [later] }
+        #expect(forms(of: database).count == 1)
+        func add(_ id: UUID) async throws {
+          _ = try await storage.commit([.add(StoredEntry(id: id, lane: "main", bytes: Data()))], in: .shared)
+        }
+        await #expect(throws: FormStorageError.removed) { try await add(id) }
+        try await add(later)
+        #expect(try await storage.contents(of: .shared).entries.map(\.id) == [later])
+        try await remover.removeAll(in: nil)
+        #expect(forms(of: database).isEmpty)
+        withExtendedLifetime((kept, stays)) {}
+      }
+    }
+
+    @Test func `a removal by another process ends a copy that is under way`() async throws {
+      try await withFile { database, file in
+        let (reached, goes) = (Gate(), Latch())
+        var system = SQLiteSystem()
+        system.files = FileSystem { operation, path in
+          guard operation == .synchronize, path.contains(".form-") else { return nil }
+          reached.open()
+          goes.block()
+          return nil
+        }
+        let storage = try SQLiteOutboxStorage(path: database.path(), system: system) { Date() }
+        let remover = try SQLiteOutboxStorage(path: database.path())
+        async let copy = TestSupport.error {
+          try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        }
+        try await reached.wait()
+        try await remover.removeAll(in: .shared)
+        #expect(forms(of: database).isEmpty)
+        goes.open()
+        let error = await copy
+        guard case .network(FormStorageError.removed)? = error else {
+          return #expect(Bool(false), "\(String(describing: error))")
+        }
+        #expect(forms(of: database).isEmpty)
+      }
+    }
+
+    @Test func `an unfinished copy is removed by a reading of another scope`() async throws {
+      try await withFile { database, file in
+        let storage = try SQLiteOutboxStorage(path: database.path())
+        let kept = try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        let whole = try #require(forms(of: database).first)
+        try FileManager.default.moveItem(at: whole, to: URL(filePath: whole.path() + ".new"))
+        _ = try await storage.contents(of: "other")
+        #expect(forms(of: database).count == 1)
+        kept.release()
+        _ = try await storage.contents(of: "other")
+        #expect(forms(of: database).isEmpty)
       }
     }
 
@@ -114,7 +177,7 @@
         try Data(count: 4 << 20).write(to: file)
         let (reads, locked) = (Tick(), Shared<Bool?>(nil))
         let storage = Shared<SQLiteOutboxStorage?>(nil)
-        let (suspending, suspended) = (DispatchSemaphore(value: 0), Gate())
+        let (refuses, suspended) = (DispatchSemaphore(value: 0), Gate())
         var system = SQLiteSystem()
         // However busy the machine is.
         system.patience = .seconds(60)
@@ -122,15 +185,14 @@
           // The second call of the first piece. Each piece has two.
           guard operation == .read, path == file.path(), reads.next() == 2 else { return nil }
           Thread.detachNewThread {
-            suspending.signal()
             storage.value?.suspend()
             locked.change { $0 = forms(of: database).contains { !isFree($0) } }
             suspended.open()
           }
-          suspending.wait()
-          while (try? storage.value?.database.manage { _ in true }) == true { usleep(1_000) }
+          refuses.wait()
           return nil
         }
+        system.refuses = { refuses.signal() }
         storage.change { $0 = try? SQLiteOutboxStorage(path: database.path(), system: system) { Date() } }
         let store = try #require(storage.value)
         await #expect(throws: SQLitePersistenceError.suspended(path: database.path())) {
@@ -147,6 +209,36 @@
       }
     }
 
+    @Test func `suspending a store does not wait for a file that does not answer`() async throws {
+      try await withFile { database, file in
+        let (reached, answers) = (Gate(), Latch())
+        var system = SQLiteSystem()
+        system.files = FileSystem { operation, path in
+          guard operation == .read, path == file.path() else { return nil }
+          reached.open()
+          answers.block()
+          return nil
+        }
+        let storage = try SQLiteOutboxStorage(path: database.path(), system: system) { Date() }
+        async let copy = TestSupport.error {
+          try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
+        }
+        try await reached.wait()
+        let form = try #require(forms(of: database).first)
+        #expect(!isFree(form))
+        storage.suspend()
+        #expect(isFree(form))
+        // It has no lock any more, so it cannot go on.
+        storage.resume()
+        answers.open()
+        let error = await copy
+        guard case .network(SQLitePersistenceError.suspended)? = error else {
+          return #expect(Bool(false), "\(String(describing: error))")
+        }
+        #expect(forms(of: database).isEmpty)
+      }
+    }
+
     @Test func `suspending a store releases the lock of a form whose entry is not added yet`() async throws {
       try await withFile { database, file in
         let storage = try SQLiteOutboxStorage(path: database.path())
@@ -159,9 +251,10 @@
       }
     }
 
-    /// Returns `true` if nobody has locked a file.
+    /// Returns `true` if nobody has locked a file, or it is gone.
     private func isFree(_ file: URL) -> Bool {
       let descriptor = open(file.path(), O_RDONLY)
+      guard descriptor >= 0 else { return true }
       defer { close(descriptor) }
       return flock(descriptor, LOCK_EX | LOCK_NB) == 0
     }

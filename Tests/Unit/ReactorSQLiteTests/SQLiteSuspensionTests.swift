@@ -74,7 +74,8 @@
 
     @Test func `suspending a store waits for the access under way`() async {
       let events = Mutex<[String]>([])
-      let accesses = SQLiteAccesses("records.sqlite", patience: .seconds(1))
+      let refuses = DispatchSemaphore(value: 0)
+      let accesses = SQLiteAccesses("records.sqlite", patience: .seconds(1)) { refuses.signal() }
       await onThread {
         try? accesses.run {
           let suspending = DispatchGroup()
@@ -84,7 +85,8 @@
             events.withLock { $0.append("suspended") }
             suspending.leave()
           }
-          while (try? accesses.run {}) != nil { usleep(1_000) }
+          refuses.wait()
+          #expect(throws: SQLitePersistenceError.self) { try accesses.run {} }
           // Until it has ended, or for a tenth of the time after which it interrupts.
           _ = suspending.wait(timeout: .now() + 0.1)
           events.withLock { $0.append("ended") }
@@ -141,11 +143,13 @@
     private final class Midway: Sendable {
       private let suspension = Mutex<(@Sendable () -> Void)?>(nil)
       let hasSuspended = DispatchSemaphore(value: 0)
+      private let refuses = DispatchSemaphore(value: 0)
 
       var system: SQLiteSystem {
         var system = SQLiteSystem()
         // However busy the machine is.
         system.patience = .seconds(60)
+        system.refuses = { [refuses] in refuses.signal() }
         system.fault = { [self] call, _ in
           if call == .lock { suspension.withLock { $0.take() }?() }
           return nil
@@ -155,13 +159,14 @@
 
       /// - Parameter access: an access, which throws once the store is suspended.
       func arm(_ suspend: @escaping @Sendable () -> Void, until access: @escaping @Sendable () throws -> Void) {
-        suspension.withLock { [hasSuspended] suspension in
+        suspension.withLock { [hasSuspended, refuses] suspension in
           suspension = {
             Thread.detachNewThread {
               suspend()
               hasSuspended.signal()
             }
-            while (try? access()) != nil { usleep(1_000) }
+            refuses.wait()
+            #expect(throws: SQLitePersistenceError.self) { try access() }
           }
         }
       }

@@ -16,6 +16,8 @@ final class CopyDesk: Sendable {
   private let crash: @Sendable () -> Void
   /// The troubles of the forms that are being copied.
   private let troubles = Mutex<[UUID: Upload.Trouble]>([:])
+  /// The latest call on a journal has failed. What the store does about that succeeds.
+  private let hasFailed = Shared(false)
 
   init(
     _ book: OutboxReference, _ process: SimulatedProcess, _ traits: OutboxTraits, _ draws: SeededDraws,
@@ -51,6 +53,7 @@ final class CopyDesk: Sendable {
   /// Returns the fault of a system call.
   func fault(_ call: FilePersistence.Failure.Operation, _ path: String) -> FileSystem.Fault? {
     guard !process.hasCrashed else { return .error(EIO) }
+    if path.hasSuffix(".journal") { return journalFault(call) }
     guard let id = OutboxFiles.id(ofFormAt: path), let mark = book.record(id)?.errand.mark else { return nil }
     if call == .remove, mark % 9 == 0, !book.server.isWell {
       book.change(id) { $0.mayLeaveCopy = true }
@@ -80,6 +83,22 @@ final class CopyDesk: Sendable {
   }
 }
 
+extension CopyDesk {
+  /// Returns the fault of a call on a journal: the disk is full, in the middle of a commit or when
+  /// it is synchronized.
+  private func journalFault(_ call: FilePersistence.Failure.Operation) -> FileSystem.Fault? {
+    guard call == .write || call == .synchronize, traits.mayFailToSave(book.world) else { return nil }
+    guard !hasFailed.value else {
+      // Cut off again.
+      if call == .synchronize { hasFailed.change { $0 = false } }
+      return nil
+    }
+    guard draws.chance(0.03) else { return nil }
+    hasFailed.change { $0 = true }
+    return .error(ENOSPC)
+  }
+}
+
 /// The book of uploads.
 extension OutboxReference {
   /// Somebody changes the file of a form, or removes it.
@@ -88,8 +107,15 @@ extension OutboxReference {
   }
 
   func contents(of owner: String) async -> OutboxContents {
-    guard let files else { return await world.disk.outboxContents(of: Scope(owner)) }
-    return await files.contents(of: Scope(owner))
+    if let files { return await files.contents(of: Scope(owner)) }
+    guard traits.storage == .memory else { return await world.disk.outboxContents(of: Scope(owner)) }
+    var contents = OutboxContents()
+    for memory in memories {
+      guard let held = try? await memory.contents(of: Scope(owner)) else { continue }
+      contents.entries += held.entries
+      contents.identities.merge(held.identities) { $1 }
+    }
+    return contents
   }
 
   /// An entry with a form is added: the copy of that is whole, as the user has submitted it. From
@@ -107,5 +133,24 @@ extension OutboxReference {
     world.check(
       upload.matches(form, contentType: type), "of the form \(mark), \(form.count) bytes are added: \(upload)")
     server.forms.change { $0[mark] = form }
+  }
+
+  /// What a user discards has an outcome that nobody has changed: in the store, it waits for a
+  /// decision.
+  func judgeDecisions(_ changes: [OutboxChange], in client: Int) {
+    guard let view = view(client) else { return }
+    for case .remove(let id) in changes where view.discarding.contains(id) {
+      let required = changes.lazy.compactMap { change -> StoredEntry? in
+        if case .require(let stored) = change, stored.id == id { stored } else { nil }
+      }.first
+      guard let required, let entry = try? OutboxEntry(decoding: required) else { continue }
+      switch entry.state {
+      case .refused, .unresolved, .conflicted, .accepted: break
+      case .waiting, .sending, .unknown:
+        // Another user may withdraw it at the same time.
+        guard record(id)?.decisions ?? 0 < 2 else { continue }
+        world.check(false, "\(name(id)) is discarded, and was sent again: it is \(entry.state)")
+      }
+    }
   }
 }

@@ -43,9 +43,7 @@ final class OutboxClient: Sendable {
     identities = IdentitySource(book, number, draws)
     let own = Shared(Own())
     let desk = CopyDesk(book, process, traits, stepDraws) { own.value.client?.end(crashes: true) }
-    let store = book.files.map { $0.open(now: world.clock.wallClock) { [desk] in desk.fault($0, $1) } }
-    let storage = NotedStorage(
-      base: world.disk.openOutbox(in: process, over: store), book: book, client: number, knowsAll: knowsAll, desk: desk)
+    let storage = Self.storage(number, book, process, desk, knowsAll: knowsAll)
     var outbox = OutboxConfiguration(
       storage: storage, mutations: knowsAll ? Self.types + [RenameCard.self] : Self.types)
     outbox.idempotencyWindow = traits.window
@@ -68,6 +66,21 @@ final class OutboxClient: Sendable {
     own.change { $0.client = self }
     courier.entries.change { [weak layer] in $0 = { [weak layer] in layer?.outbox.entries ?? [] } }
     listen()
+  }
+
+  /// The store of a process: its own memory, or one on the world's disk, whose calls are noted.
+  private static func storage(
+    _ number: Int, _ book: OutboxReference, _ process: SimulatedProcess, _ desk: CopyDesk, knowsAll: Bool
+  ) -> any OutboxStorage {
+    guard book.traits.storage != .memory else { return book.memory(of: number) }
+    var store: (any FormStorage)?
+    do {
+      // A queue of Dispatch releases a connection, and its closures, some time later.
+      store = try book.files?.open(now: book.world.clock.wallClock) { [weak desk] in desk?.fault($0, $1) }
+    } catch { book.world.check(false, "client \(number) cannot open its outbox: \(error)") }
+    return NotedStorage(
+      base: book.world.disk.openOutbox(in: process, over: store), book: book, client: number, knowsAll: knowsAll,
+      desk: desk)
   }
 
   private struct Own: Sendable { weak var client: OutboxClient? }

@@ -3,40 +3,59 @@ import HTTPCaching
 import ReactorConformance
 import ReactorCore
 import ReactorOutbox
+import ReactorSQLite
 
-/// The directory of a world with uploads: the real files of its outboxes, and those that its users
+/// The directory of a world with real stores: the files of its outboxes, and those that its users
 /// choose. It is removed with the object.
 final class OutboxFiles: Sendable {
   let directory: URL
+  private let isDatabase: Bool
   /// It reads, and leaves each form as it is.
-  private let reader: FileOutboxStorage
+  private let reader: any FormStorage
 
-  init() throws {
+  /// - Parameter isDatabase: `true` for a store in SQLite, in a build that has it.
+  init(isDatabase: Bool) throws {
     // Files in memory, where the system has such, need no waiting for a disk.
     let memory = URL(filePath: "/dev/shm", directoryHint: .isDirectory)
     let isThere = FileManager.default.isWritableFile(atPath: memory.path())
     directory = (isThere ? memory : FileManager.default.temporaryDirectory)
       .appending(path: "reactor-world-\(UUID().uuidString)", directoryHint: .isDirectory)
-    let changes: Set<FilePersistence.Failure.Operation> = [.remove, .rename]
-    let system = FileSystem { call, _ in changes.contains(call) ? .error(EACCES) : nil }
-    reader = FileOutboxStorage(directory: Self.outbox(in: directory), system: system)
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    self.isDatabase = isDatabase && Self.hasSQLite
+    let changes: Set<FilePersistence.Failure.Operation> = [.remove, .rename]
+    let system = FileSystem { call, path in
+      changes.contains(call) && path.contains(".form-") ? .error(EACCES) : nil
+    }
+    reader = try Self.store(in: directory, isDatabase: self.isDatabase, system) { Date() }
   }
 
   // The next world has another directory.
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  private static func outbox(in directory: URL) -> URL { directory.appending(path: "outbox") }
+  #if SQLite
+    private static let hasSQLite = true
+  #else
+    private static let hasSQLite = false
+  #endif
 
-  /// Returns the store as a process opens it.
+  private static func store(
+    in directory: URL, isDatabase: Bool, _ system: FileSystem, now: @escaping @Sendable () -> Date
+  ) throws -> any FormStorage {
+    #if SQLite
+      if isDatabase {
+        return try SQLiteOutboxStorage(path: directory.appending(path: "outbox.sqlite").path(), files: system, now: now)
+      }
+    #endif
+    return FileOutboxStorage(directory: directory.appending(path: "outbox"), system: system, now: now)
+  }
+
+  /// Returns the store as a process opens it. In a simulation, it copies forms on its caller's
+  /// executor.
   func open(
     now: @escaping @Sendable () -> Date,
     _ fault: @escaping @Sendable (FilePersistence.Failure.Operation, String) -> FileSystem.Fault? = { _, _ in nil }
-  ) -> some FormStorage {
-    let (url, system) = (Self.outbox(in: directory), FileSystem(fault: fault))
-    return ProcessStore(
-      base: FileOutboxStorage(directory: url, system: system, now: now),
-      forms: FormDirectory(path: url.path(), system: system))
+  ) throws -> any FormStorage {
+    try Self.store(in: directory, isDatabase: isDatabase, FileSystem(fault: fault), now: now)
   }
 
   /// Returns what is stored of a scope. Unlike a process that reads, it removes no form.
@@ -49,46 +68,13 @@ final class OutboxFiles: Sendable {
 
   /// The entries whose forms have a copy, whole or not.
   var forms: [UUID] {
-    let names = try? FileManager.default.contentsOfDirectory(atPath: Self.outbox(in: directory).path())
+    let outbox = directory.appending(path: isDatabase ? "outbox.sqlite-forms" : "outbox")
+    let names = try? FileManager.default.contentsOfDirectory(atPath: outbox.path())
     return (names ?? []).sorted().compactMap(Self.id)
   }
 
   /// Returns the entry whose form has this path; `nil` for another file.
   static func id(ofFormAt path: String) -> UUID? {
     path.firstRange(of: ".form-").flatMap { UUID(uuidString: String(path[$0.upperBound...].prefix(36))) }
-  }
-}
-
-/// A store in files that copies forms on its caller's thread, as nothing else runs in a simulation.
-private struct ProcessStore: FormStorage {
-  let base: FileOutboxStorage
-  let forms: FormDirectory
-
-  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    try forms.keep(form, for: id, in: scope, check: {})
-  }
-
-  func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
-    try await base.form(of: id, in: scope, contentType: contentType)
-  }
-
-  func contents(of scope: Scope) async throws -> OutboxContents { try await base.contents(of: scope) }
-
-  func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-    try await base.commit(changes, in: scope)
-  }
-
-  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
-    try await base.claim(id, in: scope, by: process, now: now, until: until)
-  }
-
-  func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
-    try await base.release(id, in: scope, by: process)
-  }
-
-  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
-
-  func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
-    try await base.removeAll(in: scope, keeping: ids)
   }
 }

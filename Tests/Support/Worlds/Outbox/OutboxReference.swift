@@ -7,117 +7,6 @@ import Synchronization
 
 /// The reference of the world: what was submitted, and what each process has said of it.
 final class OutboxReference: Sendable {
-  /// One entry, as everybody knows it.
-  struct Record: Sendable {
-    let id: UUID
-    let errand: Errand
-    /// The process that has submitted it.
-    let client: Int
-    /// Its submission has returned.
-    var isOver = false
-    /// `submit` has returned.
-    var isAcknowledged = false
-    /// A process has said so.
-    var wasAccepted = false
-    /// When a process said so first.
-    var acceptedAt: Duration?
-    /// The place in the store that was seen last.
-    var number: UInt64 = 0
-    /// It was withdrawn or discarded, or everything was removed; or that is under way.
-    var mayBeGone: Bool { isGone || decisions > 0 }
-    var isGone = false
-    /// The withdrawals and discards that are under way.
-    var decisions = 0
-    var wasWithdrawn = false
-    var wasDiscarded = false
-    /// The user has sent it again after its outcome was unresolved, so the server may have
-    /// forgotten its key.
-    var wasSentInDoubt = false
-    /// The end that was said last.
-    var end: String?
-    /// It was submitted by the process that then removed everything.
-    var wasRemoved = false
-    /// The copy of its form may stay for a while: its process has crashed, or a file cannot be
-    /// removed.
-    var mayLeaveCopy = false
-  }
-
-  /// An entry, as one process shows it.
-  enum Phase: Sendable {
-    /// Shown, and perhaps not saved yet.
-    case submitting
-    case pending
-    /// With the errand as its draft has it.
-    case accepted(Errand?, at: Duration)
-    case gone
-
-    var isShown: Bool {
-      switch self {
-      case .submitting, .pending: true
-      case .accepted, .gone: false
-      }
-    }
-  }
-
-  /// The values that one process shows.
-  struct View: Sendable {
-    var owner: String
-    var begun: Duration
-    var process: UUID?
-    var phases: [UUID: Phase] = [:]
-    /// The accepted entries, in order.
-    var accepted: [UUID] = []
-    /// The errands as they were when they were first shown.
-    var errands: [UUID: Errand] = [:]
-    /// The ids that the process has learned since, in order.
-    var identities: [(temporary: TemporaryID, id: Int)] = []
-    /// Of each path, the accepted drafts that a value had, and the version of that.
-    var dropped: [String: (version: Int, ids: Set<UUID>)] = [:]
-    /// The entries that another process has ended. Their drafts are shown for a while, or not.
-    var uncertain: Set<UUID> = []
-    /// The entries that were about to be sent before a pause.
-    var prepared: Set<UUID> = []
-    /// The entries that were in the lanes when each was sent.
-    var known: [UUID: Set<UUID>] = [:]
-    /// The last place before each retry that is under way.
-    var retries: [Int] = []
-    /// The place of each draft among the others.
-    var places: [UUID: Int] = [:]
-    /// The place of each entry in the store, as the process has read it.
-    var numbers: [UUID: UInt64] = [:]
-    /// The entries that another process has moved: their drafts move when this one learns that.
-    var moved: Set<UUID> = []
-    /// The entries of other processes that this one has read, and shows from then on, or does not.
-    var found: Set<UUID> = []
-    var lastPlace = 1 << 32
-    /// Nothing is judged before its outbox is read, nor while everything is being removed.
-    var isReady = false
-    /// The removals that somebody waits for.
-    var removals = 0
-    /// The removals that the outbox's store has still to make. They outlive their callers.
-    var storeRemovals = 0
-    var removalsBegun = 0
-    /// When everything was last asked to be removed.
-    var removalAsked = Duration.zero
-    /// The entries that were read from the store while everything was being removed.
-    var foundInRemoval: Set<UUID> = []
-    /// A record or everything was to be removed, and some of it was not: what is shown then is
-    /// unknown, as an older record may be on disk still.
-    var hasFailedToRemove = false
-    var isPaused = false
-    /// The paths of which a save has failed. The value may be on disk all the same, and the layer
-    /// does not know that it has the accepted drafts.
-    var failedSaves: Set<String> = []
-
-    func isAccepted(_ id: UUID) -> Bool { if case .accepted = phases[id] { true } else { false } }
-
-    /// Puts an entry behind the entries that were accepted before.
-    mutating func accept(_ id: UUID) {
-      accepted.removeAll { $0 == id }
-      accepted.append(id)
-    }
-  }
-
   private struct State {
     var records: [UUID: Record] = [:]
     var ids: [Int: UUID] = [:]
@@ -131,6 +20,8 @@ final class OutboxReference: Sendable {
     /// The calls of the store that fail, by the steps that made them fail.
     var failing: [StoreCall] = []
     var uploads: [Int: Upload] = [:]
+    /// The outboxes of the processes that run, in worlds where they are in memory.
+    var memories: [Int: MemoryOutboxStorage] = [:]
   }
 
   let world: SimulatedWorld
@@ -188,6 +79,25 @@ final class OutboxReference: Sendable {
     return .named("tmp-\(UUID.drawn(from: draws).uuidString)")
   }
 
+  /// The outboxes in the memory of the processes that run.
+  var memories: [MemoryOutboxStorage] { state.withLock { $0.memories.sorted { $0.key < $1.key }.map(\.value) } }
+
+  /// Returns the outbox in the memory of a process that begins, which finds nothing.
+  func memory(of client: Int) -> MemoryOutboxStorage {
+    let memory = MemoryOutboxStorage()
+    state.withLock { $0.memories[client] = memory }
+    restored([], [:], in: client)
+    return memory
+  }
+
+  /// A process has ended, and with it what it had in memory only.
+  func endMemory(of client: Int) {
+    state.withLock { state in
+      guard state.memories.removeValue(forKey: client) != nil else { return }
+      for (id, record) in state.records where record.client == client { state.records[id]?.isGone = true }
+    }
+  }
+
   func keep(_ token: ObservationToken) { state.withLock { $0.tokens.append(token) } }
 
   /// Returns the payload that was sent under a key before, or notes this one.
@@ -233,7 +143,10 @@ extension OutboxReference {
 
   func notSaved(_ id: UUID, in client: Int) {
     changeView(client) { $0.phases[id] = .gone }
-    change(id) { $0.isGone = true }
+    change(id) { record in
+      record.isGone = true
+      record.isNotSaved = true
+    }
   }
 
   /// A process has read the store: it shows what it has found.

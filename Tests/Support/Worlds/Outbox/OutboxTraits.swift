@@ -43,8 +43,25 @@ struct OutboxTraits: Sendable {
   var isUnstored: Bool
   /// A step removes everything, for which another step waits.
   var removesInCircles: Bool
-  /// Users upload forms, and the outboxes are in real files.
+  /// Users upload forms.
   var hasUploads: Bool
+  /// Where the outboxes are stored.
+  var storage: Storage
+
+  /// The stores of an outbox.
+  enum Storage: CaseIterable {
+    /// The simulated disk's own.
+    case simulated
+    /// Journals in real files.
+    case files
+    /// A real database, in builds with SQLite; files in others.
+    case database
+    /// The process's memory. Its entries end with it.
+    case memory
+
+    /// A Boolean value that indicates whether the store is in real files.
+    var isReal: Bool { self == .files || self == .database }
+  }
 
   init(_ world: SimulatedWorld, _ draws: SeededDraws) {
     window =
@@ -72,6 +89,8 @@ struct OutboxTraits: Sendable {
     isUnstored = later.chance(0.15)
     removesInCircles = later.chance(0.2)
     hasUploads = later.chance(0.25)
+    let storages = hasUploads ? Storage.allCases.filter(\.isReal) : Storage.allCases
+    storage = later.element(of: storages) ?? .simulated
   }
 
   /// Processes end while they work.
@@ -124,6 +143,7 @@ struct NotedStorage: FormStorage {
   func contents(of scope: Scope) async throws -> OutboxContents {
     try book.call(.contents)
     let contents = try await base.contents(of: scope)
+    book.world.check(contents.setAside.isEmpty, "client \(client) finds \(contents.setAside.count) damaged parts")
     let isFirst = book.view(client)?.isReady == false
     let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
     let identities = contents.identities.filter { $0.value != Self.lost }
@@ -144,6 +164,7 @@ struct NotedStorage: FormStorage {
       // What is saved to be sent goes on in a pause.
       book.changeView(client) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
+    book.judgeDecisions(changes, in: client)
     for case .add(let stored) in changes where !desk.process.hasCrashed { await book.judgeCopy(stored, in: scope) }
     do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
       // The work of the crashed process no longer matters, and it stops soonest if nothing fails.
@@ -163,23 +184,28 @@ struct NotedStorage: FormStorage {
     try await base.release(id, in: scope, by: process)
   }
 
-  func removeAll(in scope: Scope?) async throws {
-    defer { book.endStoreRemoval(in: client) }
-    try book.call(.removeAll)
-    try await base.removeAll(in: scope)
-  }
+  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
 
   func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    try await base.removeAll(in: scope, keeping: ids)
+  }
+
+  /// The removal that an outbox makes.
+  func removeAll(
+    in scope: Scope, keeping ids: Set<UUID>, andCopiesOf copies: @escaping @Sendable () -> Set<UUID>
+  ) async throws {
     defer { book.endStoreRemoval(in: client) }
     try book.call(.removeAll)
-    try await base.removeAll(in: scope, keeping: ids)
+    try await base.removeAll(in: scope, keeping: ids, andCopiesOf: copies)
   }
 }
 
 extension NotedStorage {
-  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
+  func keep(
+    _ form: MultipartForm, for id: UUID, in scope: Scope, unless isUnwanted: @escaping @Sendable () -> Bool
+  ) async throws -> KeptForm {
     try book.call(.keep)
-    return try await desk.copy(id) { try await base.keep(form, for: id, in: scope) }
+    return try await desk.copy(id) { try await base.keep(form, for: id, in: scope, unless: isUnwanted) }
   }
 
   func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {

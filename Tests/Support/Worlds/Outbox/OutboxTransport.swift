@@ -106,7 +106,9 @@ extension OutboxReference {
     judge(request, body, entry, contents.identities, who)
     let lease = contents.leases[entry.id]
     let isLeased = lease.map { $0.process == view.process && $0.until > world.clock.wallClock() } ?? false
-    world.check(isLeased || traits.setsClock, "\(who) without a lease: \(String(describing: lease))")
+    // No other process has what is in memory.
+    let needsLease = !traits.setsClock && traits.storage != .memory
+    world.check(isLeased || !needsLease, "\(who) without a lease: \(String(describing: lease))")
     for other in contents.entries where other.number < stored.number && other.lane == stored.lane {
       guard let earlier = try? OutboxEntry(decoding: other), earlier.hasPlace else { continue }
       // What another process has added is known from then on, but a request may be on its way.

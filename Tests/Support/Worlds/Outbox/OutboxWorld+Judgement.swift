@@ -17,6 +17,7 @@ extension OutboxReference {
         let text = String(decoding: entry.bytes, as: UTF8.self)
         world.check(!text.contains(BoardServer.secret), "a secret is in the store, in \(name(entry.id))")
         world.check(record(entry.id)?.errand.owner == owner, "\(name(entry.id)) is in the store of \(owner)")
+        world.check(record(entry.id)?.isNotSaved == false, "\(name(entry.id)) was not saved, and is in the store")
       }
     }
     for record in records where record.isAcknowledged && !record.mayBeGone && !stored.contains(record.id) {
@@ -35,7 +36,14 @@ extension OutboxReference {
 extension OutboxWorld {
   /// Nothing is left of what was there as the removal began. Another may have begun since, of what
   /// was written since.
-  func judgeRemoval(of owner: String, _ removed: Set<UUID>) async {
+  ///
+  /// - Parameter copied: The entries whose forms had a copy then, whichever process made it.
+  func judgeRemoval(of owner: String, _ removed: Set<UUID>, _ copied: Set<UUID>) async {
+    for id in copies(of: owner).intersection(removed.union(copied)) {
+      // Nobody knows whether a removal that its caller has left has failed.
+      guard !traits.leaves || book.record(id)?.mayLeaveCopy == false else { continue }
+      world.check(false, "\(owner) has signed out, and the copy of \(book.name(id)) is on the disk")
+    }
     let contents = await book.contents(of: owner)
     for entry in contents.entries {
       guard removed.contains(entry.id), let record = book.record(entry.id) else { continue }
@@ -119,6 +127,8 @@ extension OutboxWorld {
   /// The streams ask again by themselves. A caller's request is not fetched before: it would pass a
   /// key at which streams wait for a write that is over.
   private func judgeWatchers(_ clients: [OutboxClient]) async throws {
+    // One that does not ask would show what the server had before.
+    for path in BoardServer.paths { server.changeByOthers(path) }
     for client in clients {
       for path in BoardServer.paths { await client.boards.invalidate(Resource(path)) }
     }

@@ -43,6 +43,8 @@ extension OutboxWorld {
       let duration = user.draws.duration(upTo: .seconds(user.draws.element(of: [1, 20, 120]) ?? 1))
       try await book.whileFailing(calls) { try await world.clock.sleep(for: duration) }
       world.note("of the store, \(calls) fail no more")
+    } else if traits.isShared, laterDraws.chance(0.1) {
+      try await decideTwice(user, client)
     } else if traits.leaves, user.draws.chance(0.05) {
       try await signOut(user)
     } else if traits.removesInCircles, user.draws.chance(0.05) {
@@ -267,7 +269,23 @@ extension OutboxWorld {
   }
 
   func discard(_ entry: Outbox.Entry, _ client: OutboxClient) async throws {
+    book.changeView(client.number) { _ = $0.discarding.insert(entry.id) }
+    defer { book.changeView(client.number) { $0.discarding.remove(entry.id) } }
     try await end(entry, client, "discarded", { await $0.discard(entry.id) }) { $0.wasDiscarded = true }
+  }
+
+  /// A user sends an entry again in one process, which pauses, and discards it in another, which
+  /// has not heard of that.
+  private func decideTwice(_ user: SimulatedUser, _ client: OutboxClient) async throws {
+    guard let other = running.first(where: { $0 !== client && $0.owner == client.owner }),
+      let entry = entry(user, client, { $0.isOver }),
+      other.layer.outbox.entries.contains(where: { $0.id == entry.id && $0.state.isOver })
+    else { return }
+    world.note("client \(client.number) pauses")
+    client.layer.outbox.pause()
+    book.changeView(client.number) { $0.isPaused = true }
+    try await retry(entry, client, forgives: user.draws.chance(0.5))
+    if !other.hasEnded { try await discard(entry, other) }
   }
 
   /// Ends an entry by a decision of the program's, which another process may take at the same time.

@@ -76,11 +76,14 @@ extension OutboxWorld {
     }
     for id in copies where !kept.contains(id) && files.forms.contains(id) {
       guard let record = book.record(id) else { return world.check(false, "the copy \(id) is nobody's") }
-      // A whole copy whose entry a sign-out kept from being added stays for a week (decision 0075).
-      let isNeverAdded = record.end == nil && traits.signsOut
-      let mayStay = isNeverAdded || !isLast && (record.mayLeaveCopy || !record.isOver)
+      let mayStay = !isLast && (record.mayLeaveCopy || !record.isOver)
       world.check(mayStay, "a copy of \(record.errand) stays, whose entry has ended: \(record.end ?? "not added")")
     }
+  }
+
+  /// The entries of an owner whose forms have a copy now.
+  func copies(of owner: String) -> Set<UUID> {
+    Set((book.files?.forms ?? []).filter { book.record($0)?.errand.owner == owner })
   }
 
   private func uploads(of owner: String) async -> [OutboxEntry] {
@@ -99,10 +102,10 @@ extension OutboxWorld {
     // One that may belong to an entry that another process has in memory is kept for days.
     for days in [10.0, 20] {
       let now = world.clock.wallClock().addingTimeInterval(days * 86_400)
-      let store = files.open { now }
-      for owner in ["ann", "bob"] {
-        do { _ = try await store.contents(of: Scope(owner)) } catch { world.check(false, "a new process: \(error)") }
-      }
+      do {
+        let store = try files.open { now }
+        for owner in ["ann", "bob"] { _ = try await store.contents(of: Scope(owner)) }
+      } catch { world.check(false, "a new process: \(error)") }
     }
     await judgeCopies(isLast: true)
   }

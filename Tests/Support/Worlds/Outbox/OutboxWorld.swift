@@ -27,8 +27,9 @@ struct OutboxWorld: Sendable {
     laterDraws = world.laterDraws.split()
     ThreadClock.current = world.clock
     traits = OutboxTraits(world, draws)
+    let files = traits.storage.isReal ? try OutboxFiles(isDatabase: traits.storage == .database) : nil
     server = BoardServer(world, traits.habits(draws), draws.split())
-    book = OutboxReference(world, server, traits, traits.hasUploads ? try OutboxFiles() : nil)
+    book = OutboxReference(world, server, traits, files)
     clients = Shared(traits.isShared ? [nil, nil] : [nil])
     world.note("\(traits) \(server.habits)")
     world.network.serve { [server] request, body in server.answer(request, body) }
@@ -60,6 +61,7 @@ struct OutboxWorld: Sendable {
       for place in clients.indices where clients[place] === client { clients[place] = nil }
     }
     client.end(crashes: crashes)
+    book.endMemory(of: client.number)
   }
 
   /// Another user signs in: of the one before, nothing is left.
@@ -69,9 +71,15 @@ struct OutboxWorld: Sendable {
     world.note("\(old) signs out")
     for other in running where other !== client { end(other, crashes: false) }
     if traits.hasUploads, laterDraws.chance(0.6) { try await beginUpload(user, client) }
+    let copied = Shared<Set<UUID>>([])
     let removed = try await client.run { client -> Set<UUID>? in
       let removed = book.beginRemoval(old, in: client.number)
-      defer { book.endRemoval(in: client.number) }
+      copied.change { $0 = copies(of: old) }
+      defer {
+        book.endRemoval(in: client.number)
+        // A left removal has ended, too: memory takes no time.
+        if traits.storage == .memory { book.endStoreRemoval(in: client.number) }
+      }
       do {
         if traits.leaves, laterDraws.chance(0.5) { client.keepBusy(for: laterDraws.duration(upTo: .seconds(4))) }
         let probability = traits.leaves ? 0.5 : 0
@@ -91,7 +99,7 @@ struct OutboxWorld: Sendable {
     }
     guard let removed = removed ?? nil else { return }
     for id in removed where book.record(id)?.client == client.number { book.change(id) { $0.wasRemoved = true } }
-    await judgeRemoval(of: old, removed)
+    await judgeRemoval(of: old, removed, copied.value)
     guard !client.hasEnded, user.draws.chance(0.7) else { return }
     end(client, crashes: false)
     owner.change { $0 = old == "ann" ? "bob" : "ann" }

@@ -213,6 +213,25 @@ import Testing
     #expect(!hasBegun.value)
   }
 
+  @Test func `a copy that takes long holds up no other while a thread is idle`() async throws {
+    let (copies, answers, begun) = (FileCopies(), Latch(), Gate())
+    let slow = Task<Void, any Error> {
+      try await copies.run { _ in
+        begun.open()
+        answers.block()
+      }
+    }
+    try await begun.wait()
+    for number in 0..<2 * FileCopies.limit { #expect(try await copies.run { _ in number } == number) }
+    // More than there are threads, which take turns on the others.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<20 { group.addTask { try await copies.run { _ in } } }
+      try await group.waitForAll()
+    }
+    answers.open()
+    try await slow.value
+  }
+
   @Test func `a printed multipart form shows no content`() {
     let form: MultipartForm = [.field("password", "s3cret"), .data("a", Data("s3cret".utf8))]
     var text = "\(form) \(String(reflecting: form)) "

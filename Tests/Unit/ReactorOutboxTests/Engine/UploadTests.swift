@@ -20,72 +20,8 @@ private struct AddPhoto: Mutation {
   func draft(_ drafts: inout Drafts) {}
 }
 
-/// A storage that copies a form once a gate is open.
-private struct HeldForms: FormStorage {
-  let base: FileOutboxStorage
-  let gate = Gate()
-  /// Called after each commit, before its caller goes on.
-  let committed = Shared<(@Sendable () -> Void)?>(nil)
-
-  func keep(_ form: MultipartForm, for id: UUID, in scope: Scope) async throws -> KeptForm {
-    let kept = try await base.keep(form, for: id, in: scope)
-    try await gate.wait()
-    return kept
-  }
-
-  func form(of id: UUID, in scope: Scope, contentType: String) async throws -> EncodedForm {
-    try await base.form(of: id, in: scope, contentType: contentType)
-  }
-
-  func contents(of scope: Scope) async throws -> OutboxContents { try await base.contents(of: scope) }
-
-  func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-    let numbers = try await base.commit(changes, in: scope)
-    committed.value?()
-    return numbers
-  }
-
-  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
-    try await base.claim(id, in: scope, by: process, now: now, until: until)
-  }
-
-  func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
-    try await base.release(id, in: scope, by: process)
-  }
-
-  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
-
-  func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
-    try await base.removeAll(in: scope, keeping: ids)
-  }
-}
-
 @Suite("An upload through the outbox", .timeLimit(.minutes(5)))
-struct UploadTests {
-  private static let target = "https://other.example.com/photos"
-
-  /// Calls `body` with the outbox's directory and a file to upload.
-  private func withFile(_ body: (URL, URL) async throws -> Void) async throws {
-    try await withTemporaryDirectory { parent in
-      try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
-      let file = parent.appending(path: "sunset.jpg")
-      try Data(repeating: 7, count: 300_000).write(to: file)
-      try await body(parent.appending(path: "outbox"), file)
-    }
-  }
-
-  private func request(_ file: URL) throws -> OutboxRequest {
-    OutboxRequest(
-      url: try #require(URL(string: Self.target)), form: [.field("title", "Sunset"), .file("photo", at: file)])
-  }
-
-  private func forms(in directory: URL) -> [URL] { files(in: directory).filter { $0.path().contains(".form-") } }
-
-  private func parts(_ received: ScriptedTransport.Received) throws -> [MultipartBody.Part] {
-    let type = received.request.headerFields[.contentType]
-    return try MultipartBody(try #require(received.body), contentType: type ?? "").parts
-  }
-
+struct UploadTests: Uploading {
   @Test func `its form is copied before the submission returns, and sent by the next process`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
@@ -142,194 +78,6 @@ struct UploadTests {
     }
   }
 
-  @Test func `an upload that is copied while its user signs out is not added, and leaves no copy`() async throws {
-    try await withFile { directory, file in
-      let storage = HeldForms(base: FileOutboxStorage(directory: directory))
-      let writer = Writer(storage: storage)
-      let upload = try request(file)
-      async let submission = TestSupport.error { try await writer.layer.submit(upload) }
-      try await storage.gate.waitForArrival()
-      #expect(forms(in: directory).count == 1)
-      try await writer.layer.removeAll()
-      storage.gate.open()
-      #expect(await submission?.isCancelled == true)
-      #expect(writer.outbox.entries.isEmpty && writer.transport.requests.isEmpty)
-      #expect(forms(in: directory).isEmpty)
-      try await writer.end()
-    }
-  }
-
-  @Test func `the copies of entries that cannot be read stay, and later ones without an entry go`() async throws {
-    try await withFile { directory, file in
-      let writer = Writer(storage: FileOutboxStorage(directory: directory)) { $0.sendsByItself = false }
-      try await writer.layer.submit(try request(file))
-      let journal = try #require(files(in: directory).first { $0.path().hasSuffix(".journal") })
-      var bytes = try Data(contentsOf: journal)
-      bytes[bytes.count / 2] ^= 0xff
-      try bytes.write(to: journal)
-      let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
-      #expect(contents.entries.isEmpty && !contents.setAside.isEmpty)
-      let form = try #require(forms(in: directory).first)
-      _ = try await FileOutboxStorage(directory: directory).keep([.file("photo", at: file)], for: UUID(), in: .shared)
-      let later = try #require(forms(in: directory).first { $0 != form })
-      try FileManager.default.setAttributes([.modificationDate: Date() + 60], ofItemAtPath: later.path())
-      #expect(try await read(directory, after: 0) == 2)
-      #expect(try await read(directory, after: 8) == 1)
-      #expect(forms(in: directory) == [form])
-    }
-  }
-
-  /// Reads the store some days from now.
-  ///
-  /// - Returns: The number of forms.
-  private func read(_ directory: URL, after days: Double) async throws -> Int {
-    let system = FileSystem()
-    let storage = FileOutboxStorage(directory: directory, system: system) { Date() + days * 86_400 }
-    _ = try await storage.contents(of: .shared)
-    return forms(in: directory).count
-  }
-
-  @Test func `its copy goes with its entry: discarded, withdrawn or signed out`() async throws {
-    try await withFile { directory, file in
-      let writer = Writer(storage: FileOutboxStorage(directory: directory))
-      writer.transport.answer("/photos", with: .response(.unprocessableContent))
-      let refused = try await writer.layer.submit(try request(file))
-      await writer.wait(for: "refused")
-      #expect(forms(in: directory).count == 1)
-      #expect(await writer.outbox.discard(refused.id))
-      #expect(forms(in: directory).isEmpty)
-      writer.outbox.pause()
-      let waiting = try await writer.layer.submit(try request(file))
-      #expect(forms(in: directory).count == 1)
-      #expect(await writer.outbox.withdraw(waiting.id))
-      #expect(forms(in: directory).isEmpty)
-      try await writer.layer.submit(try request(file))
-      let other = Writer(storage: FileOutboxStorage(directory: directory), scope: "other") { $0.sendsByItself = false }
-      try await other.layer.submit(try request(file))
-      #expect(forms(in: directory).count == 2)
-      try await writer.layer.signOut()
-      #expect(forms(in: directory).count == 1)
-      try await other.layer.signOut()
-      #expect(forms(in: directory).isEmpty)
-    }
-  }
-
-  @Test func `a removal right behind the entry removes its copy too`() async throws {
-    try await withFile { directory, file in
-      let storage = HeldForms(base: FileOutboxStorage(directory: directory))
-      storage.gate.open()
-      let writer = Writer(storage: storage) { $0.sendsByItself = false }
-      try await writer.outbox.reload()
-      storage.committed.change { committed in
-        // The queue performs the removal before the submission goes on.
-        committed = { [outbox = writer.outbox] in
-          storage.committed.change { $0 = nil }
-          _ = outbox.commits.enqueueRemoval(keeping: { [] }) {}
-        }
-      }
-      try await writer.layer.submit(try request(file))
-      #expect(forms(in: directory).isEmpty)
-      #expect(try await storage.contents(of: .shared).entries.isEmpty)
-    }
-  }
-
-  @Test func `a copy that was never added is removed after seven days without an entry`() async throws {
-    try await withFile { directory, file in
-      let storage = FileOutboxStorage(directory: directory)
-      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
-      var kept: [KeptForm] = [try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)]
-      // The process is about to add its entry.
-      #expect(try await read(directory, after: 0) == 1)
-      #expect(try await read(directory, after: 8) == 1)
-      try await storage.removeAll(in: nil)
-      #expect(forms(in: directory).count == 1)
-      withExtendedLifetime(kept) {}
-      kept = []
-      #expect(try await read(directory, after: 0) == 1)
-      #expect(try await read(directory, after: 6.9) == 1)
-      #expect(try await read(directory, after: 7.1) == 0)
-    }
-  }
-
-  @Test func `a copy that was marked in a future that never came is kept for seven days from now`() async throws {
-    try await withFile { directory, file in
-      let storage = FileOutboxStorage(directory: directory)
-      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
-      _ = try await storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
-      #expect(try await read(directory, after: 1_000) == 1)
-      #expect(try await read(directory, after: 0) == 1)
-      #expect(try await read(directory, after: 6.9) == 1)
-      #expect(try await read(directory, after: 7.1) == 0)
-    }
-  }
-
-  @Test func `a copy that its process did not finish is removed at the next start`() async throws {
-    try await withFile { directory, file in
-      let storage = FileOutboxStorage(directory: directory)
-      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
-      let name = FormDirectory.Name(UUID(), in: .shared, .new).text
-      try Data(count: 10).write(to: directory.appending(path: name))
-      #expect(try await read(directory, after: 0) == 0)
-    }
-  }
-
-  @Test func `a copy that another process works on stays`() async throws {
-    try await withFile { directory, file in
-      let (reached, goes) = (Gate(), Latch())
-      let system = FileSystem { operation, path in
-        guard operation == .synchronize, path.contains(".form-") else { return nil }
-        reached.open()
-        goes.block()
-        return nil
-      }
-      let storage = FileOutboxStorage(directory: directory, system: system)
-      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
-      async let kept = storage.keep([.file("photo", at: file)], for: UUID(), in: .shared)
-      try await reached.wait()
-      #expect(try await read(directory, after: 8) == 1)
-      try await FileOutboxStorage(directory: directory).removeAll(in: nil)
-      #expect(forms(in: directory).count == 1)
-      goes.open()
-      _ = try await kept
-    }
-  }
-
-  @Test func `it is sent although the store was removed, and another process has read the new one`() async throws {
-    try await withFile { directory, file in
-      let writer = Writer(storage: FileOutboxStorage(directory: directory))
-      try await writer.outbox.reload()
-      writer.bench.reachability.set(false)
-      try await writer.layer.submit(try request(file))
-      for other in files(in: directory) where !other.path().contains(".form-") {
-        try FileManager.default.removeItem(at: other)
-      }
-      // The new store is made by a commit.
-      _ = try await FileOutboxStorage(directory: directory).commit([.identify("a", Data("1".utf8))], in: .shared)
-      #expect(try await read(directory, after: 0) == 1)
-      try await writer.outbox.reload()
-      #expect(try await read(directory, after: 8) == 1)
-      writer.transport.answer("/photos", with: accepted)
-      writer.bench.reachability.set(true)
-      await writer.wait()
-      #expect(try parts(try #require(writer.transport.requests.first)).map(\.bytes.count) == [6, 300_000])
-      #expect(forms(in: directory).isEmpty)
-      try await writer.end()
-    }
-  }
-
-  @Test func `it is sent by a process that has not read the new store yet`() async throws {
-    try await withFile { directory, file in
-      let storage = FileOutboxStorage(directory: directory)
-      _ = try await storage.commit([.identify("a", Data("1".utf8))], in: .shared)
-      let id = UUID()
-      let type = try await storage.keep([.file("photo", at: file)], for: id, in: .shared).contentType
-      #expect(try await read(directory, after: 0) == 1)
-      #expect(forms(in: directory).allSatisfy { $0.path().contains(".left-") })
-      let form = try await storage.form(of: id, in: .shared, contentType: type)
-      #expect(try MultipartBody(form.body, contentType: type).parts.map(\.bytes.count) == [300_000])
-    }
-  }
-
   @Test func `nothing is saved, and no copy is left, if a file is missing`() async throws {
     try await withFile { directory, file in
       let writer = Writer(storage: FileOutboxStorage(directory: directory))
@@ -341,41 +89,6 @@ struct UploadTests {
       #expect(cause.reason == .missing && cause.part == "photo")
       #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
       try await writer.end()
-    }
-  }
-
-  @Test(arguments: [FilePersistence.Failure.Operation.lock, .inspect])
-  func `no file is left if it cannot be locked`(operation: FilePersistence.Failure.Operation) async throws {
-    try await withFile { directory, file in
-      let system = FileSystem { call, path in
-        call == operation && path.contains(".form-") ? .error(EIO) : nil
-      }
-      let writer = Writer(storage: FileOutboxStorage(directory: directory, system: system))
-      let request = try request(file)
-      let error = await TestSupport.error { try await writer.layer.submit(request) }
-      guard case .persistence(_ as FilePersistence.Failure)? = error else {
-        return #expect(Bool(false), "\(String(describing: error))")
-      }
-      #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
-    }
-  }
-
-  @Test(arguments: [FilePersistence.Failure.Operation.write, .synchronize])
-  func `no copy is left if it, or its entry, cannot be saved`(operation: FilePersistence.Failure.Operation) async throws
-  {
-    for name in [".form-", ".journal"] {
-      try await withFile { directory, file in
-        let system = FileSystem { call, path in call == operation && path.contains(name) ? .error(ENOSPC) : nil }
-        let writer = Writer(storage: FileOutboxStorage(directory: directory, system: system))
-        let request = try request(file)
-        let error = await TestSupport.error { try await writer.layer.submit(request) }
-        switch error {
-        case .network(let error as MultipartForm.FileError)?: #expect(name == ".form-" && error.part == nil)
-        case .persistence(_ as FilePersistence.Failure)?: #expect(name == ".journal")
-        default: Issue.record("\(String(describing: error))")
-        }
-        #expect(writer.outbox.entries.isEmpty && forms(in: directory).isEmpty)
-      }
     }
   }
 
@@ -463,28 +176,24 @@ struct UploadTests {
     }
   }
 
-  @Test func `in memory, a removal leaves the form of an entry that is about to be added`() async throws {
-    let storage = MemoryOutboxStorage()
-    var kept: [KeptForm] = []
-    let ids = [UUID(), UUID(), UUID()]
-    for id in ids { kept.append(try await storage.keep([.field("a", "b")], for: id, in: .shared)) }
-    func isThere(_ id: UUID) async -> Bool {
-      (try? await storage.form(of: id, in: .shared, contentType: "")) != nil
+  @Test func `a field with a temporary id that will never arrive is refused, and the error does not say to wait`()
+    async throws
+  {
+    try await withFile { directory, file in
+      let writer = Writer(storage: FileOutboxStorage(directory: directory))
+      let album = AddItem(name: "Album")
+      // Accepted, without an id.
+      writer.transport.answer("/v1/items", with: accepted)
+      _ = await TestSupport.error { try await writer.layer.submit(album).answer() }
+      await writer.wait()
+      var upload = try request(file)
+      upload.form?.parts.append(.field("album", album.id.string))
+      let request = upload
+      let error = try #require(await TestSupport.error { try await writer.layer.submit(request) })
+      #expect(error.isInvalidResource && "\(error)".contains("ended without one"), "\(error)")
+      #expect(!"\(error)".contains("identity(of:)") && writer.outbox.entries.isEmpty)
+      #expect(forms(in: directory).isEmpty)
     }
-    try await storage.removeAll(in: nil)
-    try await storage.removeAll(in: .shared)
-    try await storage.removeAll(in: .shared, keeping: [])
-    for id in ids { #expect(await isThere(id)) }
-    kept.removeLast().discard()
-    #expect(await !isThere(ids[2]))
-    // Both entries are added.
-    kept = []
-    try await storage.removeAll(in: "other")
-    try await storage.removeAll(in: .shared, keeping: [ids[0]])
-    #expect(await isThere(ids[0]))
-    #expect(await !isThere(ids[1]))
-    try await storage.removeAll(in: nil)
-    #expect(await !isThere(ids[0]))
   }
 
   @Test func `its entry shows its progress while it is sent, and no other entry does`() async throws {

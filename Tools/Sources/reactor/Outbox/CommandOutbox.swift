@@ -37,6 +37,16 @@ struct CommandOutbox: Sendable {
   /// The entries that have not ended.
   var pending: [Outbox.Entry] { outbox.entries.filter(\.state.isPending) }
 
+  /// The entries that have ended, and were not accepted.
+  var failed: [Outbox.Entry] {
+    outbox.entries.filter { entry in
+      switch entry.state {
+      case .refused, .unresolved: true
+      default: false
+      }
+    }
+  }
+
   func entry(_ id: Outbox.Entry.ID) -> Outbox.Entry? { outbox.entries.first { $0.id == id } }
 
   /// Returns the latest failure of the store; `nil` if the store has not failed.

@@ -10,7 +10,8 @@ struct OutboxDrainCommand: AsyncParsableCommand {
     abstract: "Sends the waiting requests, and prints the number of unfinished entries.",
     discussion: """
       It sends the requests of each lane in order, until no entry can be sent or the time is over. \
-      Refused entries are finished; list them with reactor outbox list.
+      Refused entries are finished. Their number is on standard error, as is that of the entries whose outcome is unknown and \
+      that are not sent again; list both with reactor outbox list.
 
       A request that is interrupted, or runs out of time, has an unknown outcome. It is sent again under its \
       Idempotency-Key. After a 401, nothing more is sent; the next drain tries again. Two drains at the same time are safe.
@@ -89,11 +90,26 @@ struct Drain: Sendable {
     let authorization = try OutboxCredential.ofEnvironment(ProcessInfo.processInfo.environment)
     let fields = fields.contains { $0.name == .authorization } ? fields : fields + [authorization].compactMap(\.self)
     outbox.use(try OutboxCredential.for(outbox.pending, fields, origin: origin))
+    let earlier = Set(outbox.failed.map(\.id))
     if within > .zero { await outbox.outbox.drain(within: within) }
     await outbox.outbox.stop()
     // The count includes entries that other processes added to the store.
     try await outbox.reload()
+    report(outbox.failed.filter { !earlier.contains($0.id) })
     return try printed(outbox.pending.count, await outbox.failure(), needsSignIn: outbox.needsSignIn)
+  }
+
+  /// Says how many entries this drain has ended without an acceptance.
+  private func report(_ failed: [Outbox.Entry]) {
+    guard !failed.isEmpty else { return }
+    let refused = failed.count { if case .refused = $0.state { true } else { false } }
+    let unresolved = failed.count - refused
+    let parts = [
+      refused == 0 ? nil : refused == 1 ? "1 entry was refused" : "\(refused) entries were refused",
+      unresolved == 0 ? nil : "the outcome of \(unresolved) \(unresolved == 1 ? "entry" : "entries") is unknown",
+    ]
+    let text = parts.compactMap(\.self).joined(separator: ", and ")
+    StandardStream.error.writeLine("reactor: \(text); see reactor outbox list")
   }
 
   private func printed(_ count: Int, _ failure: ReactorError?, needsSignIn: Bool = false) throws -> Int32 {

@@ -13,11 +13,27 @@ import Testing
       for target in ["/a/1", "/a/2", "/a/3"] { _ = try await bench.save(target, "--lane", "a") }
       _ = try await bench.save("/b", "--lane", "b")
       let result = try await bench.outbox("drain")
-      #expect(result.status == 0 && result.output == "0\n" && result.error == "")
+      #expect(result.status == 0 && result.output == "0\n")
+      #expect(result.error == "reactor: 1 entry was refused; see reactor outbox list\n")
       #expect(bench.received.filter { $0 != "POST /b" } == ["POST /a/1", "POST /a/2", "POST /a/3"])
       #expect(bench.received.count == 4 && Set(bench.keys).count == 4 && !bench.keys.contains(nil))
       // A refusal has ended, holds nothing up, and stays listed.
       #expect(try await bench.list().map(\.state) == ["refused"])
+    }
+  }
+
+  @Test(arguments: OutboxBench.kinds)
+  func `says how many entries it has ended without an acceptance, and nothing of earlier ones`(
+    kind: String
+  ) async throws {
+    try await OutboxBench.run(kind, ["/a": .status(422), "/b": .close]) { bench async throws in
+      for _ in 0..<2 { _ = try await bench.save("/a", "--lane", "a") }
+      _ = try await bench.save("/b", "--lane", "b", "--idempotency-window", "0s")
+      let first = try await bench.outbox("drain")
+      let text = "2 entries were refused, and the outcome of 1 entry is unknown; see reactor outbox list"
+      #expect(first.status == 0 && first.output == "0\n" && first.error == "reactor: \(text)\n")
+      let second = try await bench.outbox("drain")
+      #expect(second.status == 0 && second.output == "0\n" && second.error == "")
     }
   }
 
