@@ -72,7 +72,7 @@ extension LayerContext {
 
   /// Removes a draft unless the server has accepted it: that one stays until a newer value has it.
   func withdrawPending(_ draft: Draft) {
-    if drafts.removePending(draft) { announce([.removed(draft)], to: livingMembers) }
+    if drafts.removePending(draft) { announce([DraftChange.removed(draft)]) }
   }
 
   /// Shows `new` instead of `old`, the drafts of the same write.
