@@ -27,9 +27,12 @@ extension ReactorEngine {
     ) {
       guard !Task.isCancelled else { return .failure(.cancelled) }
       let start = self.layer.writeStart(askedIn: epoch)
+      self.layer.ownWrites.beginWriting(key.url)
       let sent = await self.exchange(resource, key, through: self.flow, answering: self.name, progress)
       self.noteEntities(of: sent, self.flow.entities, start)
       await self.invalidate(sent)
+      self.layer.ownWrites.endWriting(key.url)
+      self.layer.toldWriteEnded()
       return sent.outcome
     }
     return try outcome.get()
