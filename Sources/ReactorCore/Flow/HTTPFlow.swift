@@ -121,7 +121,6 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   }
 
   func remove(_ resource: Resource) async throws { try await layer.cache.remove(try key(resource)) }
-
   func invalidate(_ key: RecordKey, at date: Date) async throws { try await layer.cache.invalidate(key, at: date) }
 }
 

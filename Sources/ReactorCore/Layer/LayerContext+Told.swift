@@ -26,17 +26,32 @@ extension LayerContext {
   /// - Parameter id: the `Change-Id` of the write that has made the change, as the server tells it.
   package func mark(_ change: ToldChange, by id: String? = nil) {
     guard !change.tags.isEmpty || id != nil else { return mark(change.set) }
-    if let own = id.flatMap(ownWrites.acceptance) { return mark(change, as: own.moment, own) }
+    if let own = id.flatMap(ownWrites.acceptance) {
+      let isKnown = change.tags.allSatisfy { url, tag in holdsOnly(url, tag, own) }
+      return mark(change, as: isKnown ? own.moment : nil, isKnown ? own : nil)
+    }
     // Of servers that repeat no id, by the tag that the answer had.
     var (others, rest) = (change, KeySet(urls: change.set.urls))
     for (url, tag) in change.tags {
-      guard change.set.hasURLsAlone, let own = ownWrites.acceptance(of: url, tag) else { continue }
+      guard change.set.hasURLsAlone, let own = ownWrites.acceptance(of: url, tag), holdsOnly(url, tag, own) else {
+        continue
+      }
       mark(ToldChange(KeySet(urls: [url]), tags: [url: tag]), as: own.moment, own)
       rest.remove(url: url)
       others.tags[url] = nil
     }
     if change.set.hasURLsAlone { others.set = rest }
     mark(others, as: nil)
+  }
+
+  /// Returns `false` if the layer has another version of a URL than the one that an own write has
+  /// made, and those from before the write. It may be older than the write, from a replica that
+  /// lags.
+  private func holdsOnly(_ url: String, _ tag: String, _ own: OwnWrites.Acceptance) -> Bool {
+    copies(of: url).allSatisfy { version in
+      guard let held = version.tag, version.number >= own.moment.number else { return true }
+      return held == tag || own.url == url && own.older.contains(held)
+    }
   }
 
   /// - Parameter moment: the number of the mark and its date; `nil` for now.
