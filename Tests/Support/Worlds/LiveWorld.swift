@@ -159,7 +159,7 @@ extension LiveWorld {
     var (latest, removal) = (0, 0)
     for await state in reactor.states(for: Resource("\(path)")) {
       guard let count = state.value?.count else { continue }
-      // After a removal, a value is a new one. A replica that lags may have answered with an old one.
+      // After a removal, a value is a new one. A replica may have answered with an old one.
       let present = removals[layer].value
       if present == removal, !server.withLock({ $0.lags[path].contains(count) }) {
         world.check(count >= latest, "\(path) of \(layer) went from \(latest) to \(count)")
