@@ -211,9 +211,8 @@ let tests: [Target] = [
   tests(
     of: "ReactorLiveTests",
     httpTypes + [
-      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorTesting",
-      "ServerSentEvents",
-      "TestSupport",
+      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorOutbox",
+      "ReactorTesting", "ServerSentEvents", "TestSupport",
     ]),
   tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
   tests(

@@ -12,7 +12,7 @@ import Synchronization
 /// }
 /// router.put("posts/:id") { request, context in
 ///   try await store.save(post)
-///   feed.publish([.url("/posts/\(post.id)")])
+///   feed.publish([.url("/posts/\(post.id)", etag: post.etag)], by: request.head.changeID)
 /// }
 /// ```
 ///
@@ -67,17 +67,23 @@ public final class ChangeFeed: Sendable {
   ///
   /// - Parameters:
   ///   - targets: What has changed. An empty list tells nothing.
+  ///   - id: The request's `changeID`, if a request has made the change. The client that has
+  ///     sent the request asks once for what it has changed, and not again for this. A value of
+  ///     more than 128 bytes, or with other than printable ASCII, is left out.
   ///   - audience: Who is told. Default: every client.
   ///   - spread: The time within which the clients ask again, each at a random moment. By default,
   ///     it grows with the number of clients, at ``ChangeFeedConfiguration/refetchRate``.
-  public func publish(_ targets: [ChangeTarget], to audience: ChangeAudience = .everyone, spread: Duration? = nil) {
+  public func publish(
+    _ targets: [ChangeTarget], by id: String? = nil, to audience: ChangeAudience = .everyone, spread: Duration? = nil
+  ) {
+    let id = id.flatMap { id in id.utf8.count <= 128 && id.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? id : nil }
     guard !targets.isEmpty else { return }
     let rate = configuration.refetchRate
     wake { state in
       let told = audience == .everyone ? state.seats.count : state.seats.count(of: audience)
       let own = Duration.seconds(Double(told) / (rate >= 1 ? rate : 1))
       let spread = spread ?? (own > .milliseconds(50) ? own : nil)
-      state.log.append(targets, spread: spread, to: audience)
+      state.log.append(targets, by: id, spread: spread, to: audience)
       return (state.seats.wake(audience), state.log.head - 1)
     }
   }
@@ -130,4 +136,9 @@ public final class ChangeFeed: Sendable {
     let start = clock.now
     return { start.duration(to: clock.now) }
   }
+}
+
+extension HTTPRequest {
+  /// The id of the write, which ``ChangeFeed/publish(_:by:to:spread:)`` repeats; `nil` without one.
+  public var changeID: String? { HTTPField.Name("Change-Id").flatMap { headerFields[$0] } }
 }

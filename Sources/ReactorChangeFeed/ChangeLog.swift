@@ -38,10 +38,15 @@ struct ChangeLog: Sendable {
     return number
   }
 
-  mutating func append(_ targets: [ChangeTarget], spread: Duration?, to audience: ChangeAudience) {
+  mutating func append(
+    _ targets: [ChangeTarget], by writeID: String? = nil, spread: Duration?, to audience: ChangeAudience
+  ) {
     head += 1
-    var data = ChangeEncoding.data(of: targets, spread: spread)
+    var data = ChangeEncoding.data(of: targets, by: writeID, spread: spread)
     // A client reads lines of a limited length, and an event that it cannot read names everything.
+    if data.utf8.count > Self.largest {
+      data = ChangeEncoding.data(of: targets.map(\.withoutValue), by: writeID, spread: spread)
+    }
     if data.utf8.count > Self.largest { data = ChangeEncoding.data(of: [.all], spread: spread) }
     let entry = Entry(bytes: ChangeEncoding.event("change", data, id: id(of: head)), audience: audience)
     if ring.count < limit { ring.append(entry) } else { ring[index(of: head)] = entry }
@@ -83,17 +88,27 @@ enum ChangeEncoding {
     Array("retry: \(Int64(min(max(duration, .zero), .seconds(600)) / .milliseconds(1)))\n".utf8)
   }
 
-  static func data(of targets: [ChangeTarget], spread: Duration?) -> String {
-    let wait = spread.map { ",\"spread\":\(Int64(min(max($0, .zero), .seconds(600)) / .milliseconds(1)))" } ?? ""
+  static func data(of targets: [ChangeTarget], by id: String? = nil, spread: Duration?) -> String {
+    var rest = id.map { ",\"by\":\(quoted($0))" } ?? ""
+    if let spread { rest += ",\"spread\":\(Int64(min(max(spread, .zero), .seconds(600)) / .milliseconds(1)))" }
     let members = targets.map { target in
       switch target {
-      case .url(let url): "{\"url\":\(quoted(url))\(wait)}"
-      case .under(let url): "{\"under\":\(quoted(url))\(wait)}"
-      case .group(let name): "{\"group\":\(quoted(name))\(wait)}"
-      case .all: "{\"all\":true\(wait)}"
+      case .url(let url, let etag): member("url", url, [("etag", etag)], rest)
+      case .value(let url, let body, let from, let etag):
+        member("url", url, [("from", from), ("etag", etag), ("value", body)], rest)
+      case .merge(let url, let patch, let from, let etag):
+        member("url", url, [("from", from), ("etag", etag), ("merge", patch)], rest)
+      case .under(let url): member("under", url, [], rest)
+      case .group(let name): member("group", name, [], rest)
+      case .all: "{\"all\":true\(rest)}"
       }
     }
     return "{\"changes\":[\(members.joined(separator: ","))]}"
+  }
+
+  private static func member(_ kind: String, _ name: String, _ fields: [(String, String?)], _ rest: String) -> String {
+    let fields = fields.compactMap { field, value in value.map { ",\"\(field)\":\(quoted($0))" } }
+    return "{\"\(kind)\":\(quoted(name))\(fields.joined())\(rest)}"
   }
 
   static func hello(isResumed: Bool, head: String, heartbeat: Duration) -> String {
@@ -114,5 +129,15 @@ enum ChangeEncoding {
       }
     }
     return quoted + "\""
+  }
+}
+
+extension ChangeTarget {
+  /// The same change as one that carries no value.
+  fileprivate var withoutValue: ChangeTarget {
+    switch self {
+    case .value(let url, _, _, let etag), .merge(let url, _, _, let etag): .url(url, etag: etag)
+    default: self
+    }
   }
 }

@@ -35,7 +35,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// ``Snapshot/fetchedAt``. Replacing this step or ``loadFromPersistence`` ends the reuse of
   /// models that are already parsed.
   public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model> {
-    didSet { decoded = DecodedModelLookup() }
+    didSet { (decoded, parseRecord) = (DecodedModelLookup(), nil) }
   }
   /// Loads the persisted model; `nil` if nothing is stored. A thrown error counts as a miss and is
   /// reported as an event.
@@ -56,6 +56,8 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
   /// Returns `true` if the persistence may hold a value that the server has sent.
   var holdsAnswer: @Sendable (Resource) async throws -> Bool = { _ in true }
+  /// Parses an exchange that no step has requested; `nil` if the network step is the program's own.
+  var parseRecord: (@Sendable (Record, RecordKey) throws -> Snapshot<Model>)?
   /// A Boolean value that indicates whether ``saveToPersistence`` saves at all.
   var isPersistent: Bool
   /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step

@@ -44,7 +44,7 @@ extension TimelineEvent {
     case .equivalentHit(let key): reason = "\(key)"
     case .deprecated(let notice): reason = "\(notice)"
     case .notModified(let number), .pruned(_, let number), .saved(let number), .dropped(let number),
-      .sharedHit(let number):
+      .sharedHit(let number), .valueReceived(let number):
       count = number
     case .loadFailed(let error), .saveFailed(let error), .failed(let error): reason = Reason.text(error)
     default: break

@@ -57,6 +57,9 @@ struct Waterfall {
     case .sharedHit:
       step(.network, .running, "", event)
       change(event) { $0.relabel(.network, .ok, "shared") }
+    case .valueReceived:
+      step(.network, .running, "", event)
+      change(event) { $0.relabel(.network, .ok, "told") }
     case .notModified: change(event) { $0.relabel(.network, .notModified, "304") }
     case .parsed: parse(event)
     case .saved: save(.ok, "\(event.count) bytes", event)
@@ -66,7 +69,7 @@ struct Waterfall {
     case .cancelled, .superseded, .removed: finish(.cancelled, event.name.rawValue, event)
     case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .saveIsLate,
       .methodReplaced, .equivalentHit, .deprecated, .invalidated, .evicted, .outageBegan, .outageEnded, .dropped,
-      .drafted, .draftEnded, .outbox:
+      .drafted, .draftEnded, .outbox, .replicaLagged:
       break
     }
   }

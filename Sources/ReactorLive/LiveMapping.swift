@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import ReactorCore
 public import ServerSentEvents
 
@@ -6,7 +6,17 @@ public import ServerSentEvents
 @nonexhaustive public enum LiveEffect: Sendable {
   /// These resources have changed. What is cached of them is stale, and what is observed is
   /// requested again.
-  case stale(ResourceSet)
+  ///
+  /// `etag` is the strong entity tag of the resource's version now, if the server tells it: a copy
+  /// with this tag is not stale. `by` is the `Change-Id` of the write that has made the change, if
+  /// the server repeats it: a write of this layer costs no second request.
+  case stale(ResourceSet, etag: String? = nil, by: String? = nil)
+  /// The new body of a resource, in place of the version whose strong entity tag is `from`. Where
+  /// the layer does not show exactly that version, this is a change as any other.
+  case value(Resource, Data, from: String, etag: String)
+  /// The difference between two versions of a resource in JSON (RFC 7396), with the strong entity
+  /// tags of both. It needs the earlier version on disk.
+  case merge(Resource, JSONValue, from: String, etag: String)
   /// Changes may have been missed. Everything that the stream covers is stale.
   case gap
 }
@@ -27,6 +37,8 @@ public struct LiveMapping: Sendable {
 
   /// Reads an event of another format; `nil` for ``changes``.
   let reading: (@Sendable (ServerSentEvent) throws -> [LiveEffect]?)?
+  /// Returns the URL that an event is about, `nil` if it is not known; `nil` for other formats.
+  var naming: (@Sendable (ServerSentEvent) -> String?)?
   let resumes: Bool
   let covers: [ResourceSet]
   let heartbeat: Duration?
@@ -48,6 +60,15 @@ public struct LiveMapping: Sendable {
     _ effects: @escaping @Sendable (ServerSentEvent) throws -> [LiveEffect]?
   ) {
     self.init(reading: effects, resumes: resumes, covers: covers, heartbeat: heartbeat)
+  }
+
+  /// Creates the meaning of events each of which is about one URL. The server says in its response
+  /// where it resumes.
+  init(
+    naming: @escaping @Sendable (ServerSentEvent) -> String?, covers: [ResourceSet], heartbeat: Duration?
+  ) {
+    self.init(reading: { _ in nil }, resumes: true, covers: covers, heartbeat: heartbeat)
+    self.naming = naming
   }
 
   private init(

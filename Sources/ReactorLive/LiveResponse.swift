@@ -8,9 +8,19 @@ package struct LiveResponse: Sendable {
   var status: Int
   var contentType: String?
   var body: ResponseBody
+  /// The place behind which the stream begins, as the server says it (Mercure); `nil` if it does
+  /// not.
+  var lastEventID: String?
 
-  package init(status: Int, contentType: String?, body: ResponseBody) {
-    (self.status, self.contentType, self.body) = (status, contentType, body)
+  package init(status: Int, contentType: String?, body: ResponseBody, lastEventID: String? = nil) {
+    (self.status, self.contentType, self.body, self.lastEventID) = (status, contentType, body, lastEventID)
+  }
+
+  init(_ stream: Backend.Stream) {
+    let fields = stream.response.headerFields
+    self.init(
+      status: stream.response.status.code, contentType: fields[.contentType], body: stream.body,
+      lastEventID: HTTPField.Name("Last-Event-ID").flatMap { fields[$0] })
   }
 
   /// A Boolean value that indicates whether the media type is `text/event-stream`, whatever its

@@ -6,14 +6,60 @@ import ServerSentEvents
 enum LiveSignal: Sendable {
   /// The first event of a stream of changes.
   case hello(LiveHello)
-  /// These keys have changed. The spread is the time within which clients ask again.
-  case changed(KeySet, spread: Duration)
+  /// These changes were made. The spread is the time within which clients ask again.
+  case changed([LiveChange], spread: Duration)
   /// Changes may have been missed.
   case gap
   /// The server is about to end the stream.
   case leaving
   /// Nothing that concerns this layer.
   case nothing
+}
+
+extension LiveSignal {
+  /// Returns the signal without the ids that earlier events had, and adds its own to them.
+  func withoutIDs(_ earlier: inout Set<String>) -> LiveSignal {
+    guard case .changed(var changes, let spread) = self else { return self }
+    let ids = Set(changes.compactMap(\.by))
+    guard !ids.isEmpty else { return self }
+    for index in changes.indices where changes[index].by.map(earlier.contains) == true { changes[index].by = nil }
+    earlier.formUnion(ids)
+    return .changed(changes, spread: spread)
+  }
+}
+
+/// A change that an event tells.
+struct LiveChange: Sendable {
+  var set: KeySet
+  /// The strong entity tags that URLs of the set have now.
+  var tags: [String: String] = [:]
+  /// The `Change-Id` of the write that has made the change.
+  var by: String?
+  /// The new value of the set's only URL.
+  var value: ToldValue?
+
+  init(_ set: KeySet, by: String? = nil) { (self.set, self.by) = (set, by) }
+
+  /// Creates the change of a URL.
+  init(url: String, etag: String?, by: String?) {
+    self.init(KeySet(urls: [url]), by: by)
+    if let etag, etag.hasPrefix("\"") { tags = [url: etag] }
+  }
+
+  var isEmpty: Bool { self.set.isEmpty }
+
+  /// Adds a change that is applied together with this one.
+  ///
+  /// - Returns: `false` if the two must be applied one after the other: they are of different
+  ///   writes, or the tag of one would hide the other.
+  mutating func join(_ other: LiveChange) -> Bool {
+    guard value == nil, other.value == nil, by == other.by, tags.isEmpty == other.tags.isEmpty,
+      tags.allSatisfy({ other.tags[$0.key] ?? $0.value == $0.value })
+    else { return false }
+    set.formUnion(other.set)
+    tags.merge(other.tags) { own, _ in own }
+    return true
+  }
 }
 
 /// The first event of a stream of changes.
@@ -61,6 +107,11 @@ struct ChangeReader: Sendable {
       var group: String?
       var all: Bool?
       var spread: Double?
+      var etag: String?
+      var by: String?
+      var from: String?
+      var value: JSONValue?
+      var merge: JSONValue?
     }
     var changes: [Target]
   }
@@ -90,20 +141,48 @@ struct ChangeReader: Sendable {
   }
 
   private func changed(_ targets: [Change.Target]) -> LiveSignal {
-    var set = KeySet(urls: [])
+    var changes: [LiveChange] = []
     var spread = 0.0
     for target in targets {
-      let names = [target.url, target.under, target.group]
+      let names = [target.url, target.under, target.group, target.etag, target.from, target.by]
       if names.contains(where: { $0?.utf8.count ?? 0 > Self.nameLimit }) { return .gap }
-      // An address outside of the layer's API is not the layer's affair.
-      if let url = target.url.flatMap(url) { set.formUnion(KeySet(urls: [url])) }
-      if let path = target.under.flatMap(url) { set.formUnion(KeySet(paths: [path])) }
-      if let group = target.group { set.formUnion(KeySet(groups: [group])) }
-      if target.all == true { set.formUnion(.everything) }
       spread = max(spread, target.spread ?? 0)
+      for change in self.changes(target) where !change.isEmpty {
+        if let last = changes.indices.last, changes[last].join(change) { continue }
+        changes.append(change)
+      }
     }
-    if set.paths.count > Self.pathLimit { set = .everything }
-    return .changed(set, spread: .milliseconds(min(max(spread, 0), 600_000)))
+    let paths = changes.reduce(0) { $0 + $1.set.paths.count }
+    if paths > Self.pathLimit { changes = [LiveChange(.everything)] }
+    return .changed(changes, spread: .milliseconds(min(max(spread, 0), 600_000)))
+  }
+
+  private func changes(_ target: Change.Target) -> [LiveChange] {
+    var changes: [LiveChange] = []
+    // An address outside of the layer's API is not the layer's affair.
+    if let url = target.url.flatMap(url) {
+      var change = LiveChange(url: url, etag: target.etag, by: target.by)
+      change.value = value(of: target, url)
+      changes.append(change)
+    }
+    var others = KeySet(urls: [])
+    if let path = target.under.flatMap(url) { others.formUnion(KeySet(paths: [path])) }
+    if let group = target.group { others.formUnion(KeySet(groups: [group])) }
+    if target.all == true { others.formUnion(.everything) }
+    return changes + [LiveChange(others, by: target.by)]
+  }
+
+  /// Returns the value of a target; `nil` for none, or for one that cannot be read.
+  private func value(of target: Change.Target, _ url: String) -> ToldValue? {
+    if let value = target.value {
+      // A text is the body itself, so that its bytes are those of the tag.
+      let body: Data? = if case .string(let text) = value { Data(text.utf8) } else { try? value.data() }
+      return body.flatMap { ToldValue(url, .body($0), from: target.from, etag: target.etag) }
+    }
+    guard let merge = target.merge else { return nil }
+    var patch: JSONValue? = merge
+    if case .string(let text) = merge { patch = try? JSONValue(parsing: Data(text.utf8)) }
+    return patch.flatMap { ToldValue(url, .merge($0), from: target.from, etag: target.etag) }
   }
 
   /// Returns `nil` for data that cannot be read, which counts as a gap.

@@ -8,7 +8,7 @@ struct LiveState: Sendable {
     case connect(UInt64, lastEventID: String)
     /// Ends the connections up to this number.
     case disconnect(UInt64)
-    case mark(KeySet, spread: Duration)
+    case mark(LiveChange, spread: Duration)
     /// Everything that the stream covers may have changed.
     case markCovered(spread: Duration)
   }
@@ -39,6 +39,8 @@ struct LiveState: Sendable {
   /// `true` for the format of changes.
   private let isGreeting: Bool
   private let resumes: Bool
+  /// `true` if a response says behind which place it resumes.
+  private let namesPlace: Bool
   private let heartbeat: Duration?
   let random: SplitMix64
 
@@ -84,6 +86,7 @@ struct LiveState: Sendable {
     self.isRestored = isRestored
     (opens, grace) = (configuration.opens, configuration.offlineGrace)
     (isGreeting, resumes, heartbeat) = (mapping.reading == nil, mapping.resumes, mapping.heartbeat)
+    namesPlace = mapping.naming != nil
     self.random = random
   }
 
@@ -262,7 +265,10 @@ extension LiveState {
     case other(contentType: String?)
   }
 
-  mutating func opened(_ number: UInt64, _ head: Head, at time: Duration) -> [Action] {
+  /// - Parameter place: the place behind which the server says it resumes; `nil` if it says none.
+  mutating func opened(
+    _ number: UInt64, _ head: Head, behind place: String? = nil, at time: Duration
+  ) -> [Action] {
     guard number == connection, case .connecting = phase else { return [] }
     switch head {
     case .ended: return turnOff(.ended)
@@ -275,7 +281,8 @@ extension LiveState {
     phase = .open(Connection(openedAt: time, heardAt: time, heartbeat: heartbeat, isGreeted: !isGreeting))
     guard !isGreeting else { return [] }
     becameLive()
-    return lastEventID.isEmpty || !resumes ? [.markCovered(spread: isOfServer ? Self.gapSpread : .zero)] : []
+    let isResumed = resumes && !lastEventID.isEmpty && (!namesPlace || place == lastEventID)
+    return !isResumed ? [.markCovered(spread: isOfServer ? Self.gapSpread : .zero)] : []
   }
 
   /// A sign of life, with the position that the stream has reached; empty if it has told none.
@@ -302,13 +309,15 @@ extension LiveState {
     var actions: [Action] = []
     switch signal {
     case .hello(let hello): actions = greeted(hello, &open)
-    case .changed(let set, let spread):
+    case .changed(var changes, let spread):
       guard !isGreeting || isNew(id) else { break }
       // Another history, whose earlier changes are not known.
       if let position, let new = LivePosition(id), new.space != position.space {
         actions = [.markCovered(spread: Self.gapSpread)]
-      } else if !set.isEmpty {
-        actions = [.mark(set, spread: spread)]
+      } else {
+        // What is repeated may be older than what was fetched meanwhile.
+        if !status.isLive { for index in changes.indices { changes[index].value = nil } }
+        actions = changes.filter { !$0.isEmpty }.map { .mark($0, spread: spread) }
       }
     case .gap: actions = [.markCovered(spread: Self.gapSpread)]
     case .leaving: open.isLeaving = true

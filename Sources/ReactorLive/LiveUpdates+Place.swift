@@ -98,6 +98,9 @@ struct PlaceSaving: Sendable {
     if due != nil, !live.isOpen { due = time }
   }
 
+  /// A change is being applied that takes its time.
+  mutating func beginPerforming() { performing += 1 }
+
   mutating func performed() { performing -= 1 }
 
   /// The place on disk is that of an id.

@@ -23,7 +23,8 @@ extension LiveUpdates {
           let isStream = response.isEventStream
           let head: LiveState.Head =
             response.status == 204 ? .ended : isStream ? .stream : .other(contentType: response.contentType)
-          self?.update { state, time in state.opened(number, head, at: time) }
+          let place = response.lastEventID
+          self?.update { state, time in state.opened(number, head, behind: place, at: time) }
           guard isStream, response.status != 204 else { return }
           try await Self.read(response) { events, parser in
             self?.apply(events, parser, number)
@@ -62,7 +63,8 @@ extension LiveUpdates {
 
   /// Applies the events of one piece of the stream. Changes that it tells in a row are one mark.
   private func apply(_ events: [ServerSentEvent], _ parser: EventStreamParser, _ number: UInt64) {
-    let signals = events.map { (signal(of: $0), $0.id) }
+    var ids: Set<String> = []
+    let signals = events.map { event in (signal(of: event).withoutIDs(&ids), event.id) }
     let position = parser.lastEventID
     update { state, time in
       if let retry = parser.retry { state.asksToWait(number, retry) }
@@ -71,23 +73,27 @@ extension LiveUpdates {
       state.heard(number, position: position, at: time)
       return actions.joined
     }
+    if !ids.isEmpty { layer?.wereTold(ids) }
   }
 
   private func signal(of event: ServerSentEvent) -> LiveSignal {
+    if let naming = mapping.naming {
+      guard let reference = naming(event) else { return .gap }
+      return .changed(reader.url(reference).map { [LiveChange(url: $0, etag: nil, by: nil)] } ?? [], spread: .zero)
+    }
     guard let reading = mapping.reading else { return reader.signal(of: event) }
     guard let layer else { return .nothing }
     let effects: [LiveEffect]?
     // An event that cannot be read may have named anything.
     do { effects = try reading(event) } catch { return .gap }
     guard let effects else { return .gap }
-    var sets: [ResourceSet] = []
+    var changes: [LiveChange] = []
     for effect in effects {
-      switch effect {
-      case .gap: return .gap
-      case .stale(let set): sets.append(set)
-      }
+      guard let change = layer.change(effect) else { return .gap }
+      if let last = changes.indices.last, changes[last].join(change) { continue }
+      changes.append(change)
     }
-    return sets.isEmpty ? .nothing : .changed(layer.set(of: sets), spread: .zero)
+    return changes.isEmpty ? .nothing : .changed(changes, spread: .zero)
   }
 
   private func ended(_ number: UInt64, _ error: ReactorError) {
@@ -100,19 +106,44 @@ extension LiveUpdates {
   }
 }
 
+extension LayerContext {
+  /// Returns the change that an effect tells; `nil` for a gap.
+  fileprivate func change(_ effect: LiveEffect) -> LiveChange? {
+    switch effect {
+    case .gap: return nil
+    case .stale(.resource(let resource), let etag?, let by):
+      let set = set(of: [.resource(resource)])
+      return set.urls.first.map { LiveChange(url: $0, etag: etag, by: by) } ?? LiveChange(set, by: by)
+    case .stale(let set, _, let by): return LiveChange(self.set(of: [set]), by: by)
+    case .value(let resource, let body, let from, let etag): return change(resource, .body(body), from, etag)
+    case .merge(let resource, let patch, let from, let etag): return change(resource, .merge(patch), from, etag)
+    }
+  }
+
+  private func change(_ resource: Resource, _ content: ToldValue.Content, _ from: String, _ etag: String) -> LiveChange
+  {
+    let set = set(of: [.resource(resource)])
+    guard let url = set.urls.first else { return LiveChange(set) }
+    var change = LiveChange(url: url, etag: etag, by: nil)
+    change.value = ToldValue(url, content, from: from, etag: etag)
+    return change
+  }
+}
+
 extension [LiveState.Action] {
   /// The actions, with marks in a row made one: a burst costs one pass through memory.
   fileprivate var joined: [LiveState.Action] {
     var joined: [LiveState.Action] = []
     for action in self {
-      if case .mark(let set, let spread) = action, case .mark(var earlier, let before)? = joined.last {
-        // First removed, so that the union copies nothing.
-        joined.removeLast()
-        earlier.formUnion(set)
-        joined.append(.mark(earlier, spread: Swift.max(spread, before)))
-      } else {
+      guard case .mark(let change, let spread) = action, case .mark(var earlier, let before)? = joined.last else {
         joined.append(action)
+        continue
       }
+      // First removed, so that the union copies nothing.
+      joined.removeLast()
+      let isJoined = earlier.join(change)
+      joined.append(.mark(earlier, spread: isJoined ? Swift.max(spread, before) : before))
+      if !isJoined { joined.append(action) }
     }
     return joined
   }

@@ -33,7 +33,7 @@ public final class LiveUpdates: Sendable {
   /// The time on the configuration's clock since the updates were created.
   let elapsed: @Sendable () -> Duration
   private let sleep: @Sendable (_ until: Duration) async throws -> Void
-  private let random: SplitMix64
+  let random: SplitMix64
   let executor: (any TaskExecutor)?
   let reader: ChangeReader
   /// The key under which the place is saved; `nil` if it is not.
@@ -53,6 +53,12 @@ public final class LiveUpdates: Sendable {
     var timer: (task: TaskHandle, at: Duration)?
     /// The tasks that follow connectivity and the app's activity.
     var watchers: [TaskHandle] = []
+    /// Changes whose keys are requested once a write is over.
+    var held: [HeldChange] = []
+    /// The task that applies the latest value that the server has told.
+    var applying: Task<Void, Never>?
+    /// The removals of everything so far.
+    var removals = 0
     /// Gaps and events whose keys are requested later than they are marked.
     var spread: [(set: KeySet, at: Duration)] = []
     var isPollingLimited = false
@@ -93,12 +99,12 @@ public final class LiveUpdates: Sendable {
     }
 
     var deadline: Duration? {
-      ([live.deadline, queue.deadline, saving.deadline] + spread.map(\.at)).compactMap(\.self).min()
+      ([live.deadline, queue.deadline, saving.deadline] + spread.map(\.at) + held.map(\.until)).compactMap(\.self).min()
     }
   }
 
   init(
-    _ layer: LayerContext, mapping: LiveMapping, configuration: LiveConfiguration, base: String,
+    _ layer: LayerContext, mapping: LiveMapping, configuration: LiveConfiguration, place: String? = nil, base: String,
     open: @escaping Opening
   ) {
     (self.mapping, self.configuration, self.open) = (mapping, configuration, open)
@@ -108,13 +114,14 @@ public final class LiveUpdates: Sendable {
     random = SplitMix64(seed: configuration.seed ?? .random(in: 0 ... .max))
     reader = ChangeReader(url: layer.urlReader(relativeTo: base))
     // Without positions, each connection is a gap.
-    placeKey = mapping.resumes && layer.cache.isPersistent ? layer.key(ofURL: base).place : nil
+    placeKey = mapping.resumes && layer.cache.isPersistent ? layer.key(ofURL: place ?? base).place : nil
     let isRestored = placeKey == nil
     state = Mutex(
       State(
         live: LiveState(configuration, mapping, isRestored: isRestored, random: random),
         saving: PlaceSaving(isNeeded: !isRestored),
         queue: RefetchQueue(concurrency: configuration.concurrency, interval: configuration.interval)))
+    layer.followOwnWrites(sendsIDs: mapping.reading == nil)
     if let signIn = layer.backend?.authentication as? any SignInObservable {
       signIn.observeSignIn(self) { $0.signedIn() }
     }
@@ -193,7 +200,8 @@ extension LiveUpdates: LayerPart {
     update { state, _ in state.clear() }
     state.withLock { state in
       state.queue.removeAll()
-      state.spread = []
+      (state.spread, state.held) = ([], [])
+      state.removals += 1
     }
     return PartRemoval({}, end: { [weak self] in self?.update { state, time in state.cleared(at: time) } })
   }
@@ -212,7 +220,13 @@ extension LiveUpdates: LayerPart {
 
   package func arrivedOutdated(_ key: RecordKey) {
     let time = elapsed()
-    state.withLock { $0.queue.add([key], at: time) }
+    let isLagging = layer?.isLagging(key) == true
+    state.withLock { isLagging ? $0.queue.lagged(key, at: time) : $0.queue.add([key], at: time) }
+    settle()
+  }
+
+  package func writeEnded() {
+    releaseHeld(at: elapsed(), afterWrite: true)
     settle()
   }
 }
@@ -236,27 +250,11 @@ extension LiveUpdates {
     switch action {
     case .connect(let number, let id): connect(number, id)
     case .disconnect(let number): state.withLock { $0.takeConnection(upTo: number) }?.cancel()
-    case .mark(let set, let spread): mark(set, spread, at: time)
+    case .mark(let change, let spread): mark(change, spread, at: time)
     case .markCovered(let spread):
       guard let layer else { return }
-      mark(layer.set(of: mapping.covers), spread, at: time)
+      mark(LiveChange(layer.set(of: mapping.covers)), spread, at: time)
     }
-  }
-
-  private func mark(_ set: KeySet, _ spread: Duration, at time: Duration) {
-    guard let layer else { return }
-    layer.mark(set)
-    let factor = layer.configuration.powerSaving.isOn ? 4.0 : 1
-    let wait = spread * random.share() * factor
-    guard wait > .zero else { return enqueue(set, at: time) }
-    state.withLock { $0.spread(set, until: time + wait) }
-  }
-
-  /// Queues what is observed of `set`.
-  private func enqueue(_ set: KeySet, at time: Duration) {
-    guard let layer else { return }
-    let keys = layer.outdatedStreams(in: set)
-    state.withLock { $0.queue.add(keys, at: time) }
   }
 
   /// Starts what is due, and the timer for what is not.
@@ -268,6 +266,7 @@ extension LiveUpdates {
       return due
     }
     for (set, _) in due { enqueue(set, at: time) }
+    releaseHeld(at: time)
     for key in state.withLock({ $0.queue.next(at: time) }) { request(key) }
     savePlace(at: time)
     limitPolling()
@@ -340,38 +339,5 @@ extension LiveUpdates {
           self?.update { state, time in state.reachable(isReachable, at: time) }
         }
       })
-  }
-}
-
-extension LiveUpdates {
-  /// Requests a key that has changed, for its streams.
-  private func request(_ key: RecordKey) {
-    _ = spawnApart(on: executor, priority: .utility) { [weak self] in
-      guard let self, let layer else { return }
-      var failure: ReactorError?
-      do throws(ReactorError) { try await layer.renew(key) } catch { failure = error }
-      let isOutdated = !layer.outdatedStreams(in: KeySet(urls: [key.url])).isEmpty
-      let time = elapsed()
-      state.withLock { state in
-        if let failure, !failure.mayPass {
-          state.queue.drop(key, at: time)
-        } else {
-          state.queue.ended(key, isOutdated: isOutdated, hasFailed: failure != nil, at: time)
-        }
-      }
-      settle()
-    }
-  }
-}
-
-extension ReactorError {
-  /// A Boolean value that indicates whether the same request may succeed a moment later.
-  fileprivate var mayPass: Bool {
-    switch self {
-    // A body that cannot be parsed may have been cut by something on its way.
-    case .noConnectivity, .timedOut, .network, .cancelled, .persistence, .parser: true
-    case .server(let response, _): response.status.code >= 500 || [408, 425, 429].contains(response.status.code)
-    default: false
-    }
   }
 }

@@ -31,23 +31,23 @@ extension LayerExtension {
       guard let backend = layer.backend else { throw .streamingUnsupported }
       let request = resource.stream(behind: id, savesPower: layer.configuration.powerSaving.isOn)
       let stream = try await backend.stream(for: request, clock: layer.configuration.clock)
-      return LiveResponse(
-        status: stream.response.status.code, contentType: stream.response.headerFields[.contentType],
-        body: stream.body)
+      return LiveResponse(stream)
     }
   }
 
   /// Creates an extension whose stream comes from anywhere.
   ///
   /// - Parameters:
+  ///   - place: The name under which the place in the history is saved. Default: the base.
   ///   - base: Returns the URL to which the events' references are relative.
   ///   - open: Requests the stream behind a position.
   package static func live(
-    _ mapping: LiveMapping, _ configuration: LiveConfiguration, base: @escaping @Sendable (LayerContext) -> String,
+    _ mapping: LiveMapping, _ configuration: LiveConfiguration, place: String? = nil,
+    base: @escaping @Sendable (LayerContext) -> String,
     open: @escaping @Sendable (LayerContext, _ lastEventID: String) async throws(ReactorError) -> LiveResponse
   ) -> LayerExtension {
     LayerExtension { layer in
-      LiveUpdates(layer, mapping: mapping, configuration: configuration, base: base(layer)) {
+      LiveUpdates(layer, mapping: mapping, configuration: configuration, place: place, base: base(layer)) {
         [weak layer] id throws(ReactorError) in
         guard let layer else { throw .cancelled }
         return try await open(layer, id)

@@ -29,8 +29,12 @@ struct RefetchQueue: Sendable {
   /// The number of rests beyond which those that are over are forgotten.
   private var restLimit = 64
   private var failures: [RecordKey: Int] = [:]
+  /// The requests in a row that were answered by a replica that lags.
+  private var lags: [RecordKey: Int] = [:]
   private var order: UInt64 = 0
 
+  /// The waits after answers of a replica that lags. Then the key waits for its next change.
+  static let lagWaits: [Duration] = [.milliseconds(250), .seconds(1), .seconds(4)]
   /// The longest wait after a request that has failed.
   static let longestWait: Duration = .seconds(60)
 
@@ -48,7 +52,7 @@ struct RefetchQueue: Sendable {
   /// Adds keys that have changed, to be requested at `time` or later.
   mutating func add(_ keys: [RecordKey], at time: Duration) {
     for key in keys {
-      failures[key] = nil
+      (failures[key], lags[key]) = (nil, nil)
       if running[key] != nil {
         running[key]?.isAgain = true
       } else {
@@ -92,7 +96,7 @@ struct RefetchQueue: Sendable {
     guard let run = running.removeValue(forKey: key) else { return }
     let rest = run.startedAt + max(interval, (time - run.startedAt) * 2)
     note(rest, of: key, at: time)
-    guard isOutdated || run.isAgain else { return failures[key] = nil }
+    guard isOutdated || run.isAgain else { return (failures[key], lags[key]) = (nil, nil) }
     guard hasFailed || !run.isAgain else {
       failures[key] = nil
       return insert(key, due: rest)
@@ -101,6 +105,35 @@ struct RefetchQueue: Sendable {
     let count = failures[key, default: 0]
     failures[key] = count + 1
     insert(key, due: max(rest, time + min(.seconds(1 << min(count, 6)), Self.longestWait)))
+  }
+
+  /// Ends a request whose answer is from before the change: a replica of the server lags.
+  ///
+  /// - Returns: `false` if the key is not requested again before its next change.
+  mutating func endedLagging(_ key: RecordKey, at time: Duration) -> Bool {
+    guard let run = running.removeValue(forKey: key) else { return true }
+    let rest = run.startedAt + max(interval, (time - run.startedAt) * 2)
+    note(rest, of: key, at: time)
+    failures[key] = nil
+    if run.isAgain {
+      insert(key, due: rest)
+      return true
+    }
+    return waitForReplica(key, at: max(time, rest - Self.lagWaits[0]))
+  }
+
+  /// A response that the queue has not requested is from before the change of its key.
+  mutating func lagged(_ key: RecordKey, at time: Duration) {
+    guard running[key] == nil, waiting[key] == nil else { return }
+    _ = waitForReplica(key, at: time)
+  }
+
+  private mutating func waitForReplica(_ key: RecordKey, at time: Duration) -> Bool {
+    let count = lags[key, default: 0]
+    guard count < Self.lagWaits.count else { return false }
+    lags[key] = count + 1
+    insert(key, due: time + Self.lagWaits[count])
+    return true
   }
 
   private mutating func note(_ rest: Duration, of key: RecordKey, at time: Duration) {
@@ -121,7 +154,7 @@ struct RefetchQueue: Sendable {
   /// Gives up a key whose request failed for good.
   mutating func drop(_ key: RecordKey, at time: Duration) {
     let isAgain = running[key]?.isAgain == true
-    failures[key] = nil
+    (failures[key], lags[key]) = (nil, nil)
     ended(key, isOutdated: false, hasFailed: false, at: time)
     if !isAgain { remove(key) }
   }
@@ -129,7 +162,7 @@ struct RefetchQueue: Sendable {
   mutating func removeAll() {
     // A request that is under way ends by itself.
     for key in running.keys { running[key]?.isAgain = false }
-    (waiting, failures, restsUntil, turns) = ([:], [:], [:], TurnHeap())
+    (waiting, failures, lags, restsUntil, turns) = ([:], [:], [:], [:], TurnHeap())
   }
 }
 

@@ -135,6 +135,7 @@ extension LayerContext {
   package func endSending(_ id: UUID, _ keys: Set<RecordKey>) {
     sendings.end(id)
     lookAgain(at: keys)
+    toldWriteEnded()
   }
 
   /// Starts the requests for `keys` that have waited for a write, if no write is due any more.

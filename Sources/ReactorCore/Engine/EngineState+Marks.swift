@@ -3,13 +3,13 @@ import Synchronization
 
 /// Changes of the server that the layer has heard of by other means than a response.
 extension EngineState {
-  /// Marks stale the copies of `set` that were requested before `number`. Flights go on, and
-  /// nothing is requested.
-  mutating func mark(_ set: KeySet, before number: Generation, at date: Date) {
+  /// Marks stale the copies that lack a change. Flights go on, and nothing is requested.
+  mutating func mark(_ marked: Marked) {
+    let set = marked.change.set
     for entry in entries(in: set).sortedUnspecialized(by: { $0.key.identity < $1.key.identity }) {
-      entry.invalidateVariants(at: date) { $0.generation < number }
-      if let copy = entry.copy, !copy.isLocal, copy.generation < number, copy.freshness.invalidatedAt == nil {
-        setCopy(copy.invalidated(at: date), of: entry)
+      entry.invalidateVariants(at: marked.date) { marked.concerns($0) }
+      if let copy = entry.copy, !copy.isLocal, marked.concerns(copy), copy.freshness.invalidatedAt == nil {
+        setCopy(copy.invalidated(at: marked.date), of: entry)
         append(entry.key, .invalidated)
       }
       publishChanges(of: entry)
@@ -20,6 +20,15 @@ extension EngineState {
   private mutating func entries(in set: KeySet) -> [Entry] {
     guard set.hasURLsAlone else { return memory.entries.values.filter { contains($0, in: set) } }
     return set.urls.flatMap { memory.entries(ofURL: $0) }
+  }
+
+  /// Returns the versions of a URL that are in memory.
+  mutating func versions(of url: String) -> [HeldVersion] {
+    memory.entries(ofURL: url).flatMap { entry in
+      entry.copies.filter { !$0.isLocal }.map {
+        HeldVersion(key: entry.key, tag: $0.head?.strongTag, number: $0.generation)
+      }
+    }
   }
 
   func contains(_ entry: Entry, in set: KeySet) -> Bool {
@@ -66,11 +75,13 @@ extension EngineState {
 
 extension CachedModel {
   /// A Boolean value that indicates whether the program wrote the value, in this process or before.
-  fileprivate var isLocal: Bool { origin == .local || head?.localModel != nil }
+  var isLocal: Bool { origin == .local || head?.localModel != nil }
 }
 
 extension ReactorEngine {
   func outdatedStreams(in set: KeySet) -> [RecordKey] { state.withLock { $0.outdatedStreams(in: set) } }
+
+  func versions(of url: String) -> [HeldVersion] { state.withLock { $0.versions(of: url) } }
 
   var isObserved: Bool { state.withLock { $0.subscriberCount > 0 } }
 

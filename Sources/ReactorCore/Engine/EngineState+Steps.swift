@@ -158,7 +158,8 @@ extension EngineState {
       snapshot, of: entry.key, origin: snapshot.isShared ? .fleet : .network, cost: cost,
       lead: max(lead, rule.steps.lead), generation: generation)
     // The server may have told a change while the response was being saved.
-    let date = layer.marks.date(of: entry.key, snapshot.head?.groups ?? [], after: generation)
+    let head = snapshot.head
+    let date = layer.marks.date(of: entry.key, head?.strongTag, head?.groups ?? [], after: generation)
     return date.map(copy.invalidated) ?? copy
   }
 

@@ -28,9 +28,12 @@ extension ReactorEngine {
     ) {
       guard !Task.isCancelled else { return .failure(.cancelled) }
       let answered = presentation?.beginWrite(in: self.layer, requestedIn: epoch)
+      self.layer.ownWrites.beginWriting(key.url)
       let sent = await self.exchange(resource, key, through: self.flow, answering: self.name, progress)
       if case .success(let copy) = sent.outcome { answered?(copy.model) }
       await self.invalidate(sent)
+      self.layer.ownWrites.endWriting(key.url)
+      self.layer.toldWriteEnded()
       return sent.outcome
     }
     return try outcome.get()

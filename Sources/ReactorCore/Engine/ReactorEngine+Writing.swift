@@ -150,7 +150,7 @@ extension ReactorEngine: LayerReactor {
     case .removedAll: update { $0.forget(nil) }
     case .removed(let key): update { $0.forget(key) }
     case .invalidated(let key, let date): update { $0.invalidate(key, at: date) }
-    case .marked(let set, let number, let date): update { $0.mark(set, before: number, at: date) }
+    case .marked(let marked): update { $0.mark(marked) }
     case .pollingLimited: update { $0.pollingLimited() }
     case .gone(let key, let number, let resource, let error):
       update { $0.forgetGone(key, under: number, resource, error) }

@@ -6,8 +6,8 @@ extension ReactorEvent.Kind {
     case memoryHit, memoryMiss, persistenceHit, equivalentHit, persistenceMiss, loadFailed,
       servedStale
     /// The flight and its request.
-    case joined, request, methodReplaced, response, deprecated, sharedHit, progress, retry,
-      notModified
+    case joined, request, methodReplaced, response, deprecated, sharedHit, valueReceived,
+      replicaLagged, progress, retry, notModified
     /// The body and its record.
     case parsed, pruned, duplicateMembers, saved, saveFailed, saveIsLate, notEncoded
     /// A flight that waits, or that ends without its response.
@@ -36,6 +36,8 @@ extension ReactorEvent.Kind {
     case .response: .response
     case .deprecated: .deprecated
     case .sharedHit: .sharedHit
+    case .valueReceived: .valueReceived
+    case .replicaLagged: .replicaLagged
     case .progress: .progress
     case .retry: .retry
     case .notModified: .notModified

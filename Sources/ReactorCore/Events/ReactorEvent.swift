@@ -51,6 +51,12 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A response that another process has shared was used, and nothing was sent. `bytes` is zero
     /// if it confirms the stored copy.
     case sharedHit(bytes: Int)
+    /// The server has sent the new value in an event that told its change, and nothing was
+    /// requested.
+    case valueReceived(bytes: Int)
+    /// A change was told with its entity tag, and every request since has got a version from before
+    /// it. The value stays stale, and is requested again with the next change.
+    case replicaLagged
     /// A transfer in pieces has progressed, by at least a twentieth of the whole body. A retry
     /// begins at zero again.
     case progress(TransferProgress)
@@ -184,6 +190,8 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .response(let status, let bytes, let duration): "response \(status), \(bytes) bytes in \(Self.text(duration))"
     case .deprecated(let notice): "\(notice)"
     case .sharedHit(let bytes): "a shared response, \(bytes) bytes"
+    case .valueReceived(let bytes): "a value with its change, \(bytes) bytes"
+    case .replicaLagged: "the server answers with an old version, a replica lags"
     case .retry(let attempt, let delay, let reason): "retry, attempt \(attempt) in \(Self.text(delay)), \(reason)"
     case .progress(let progress): "transferred \(Int(progress.fractionCompleted * 100)) %"
     case .notModified(let bytes):

@@ -45,6 +45,7 @@ extension ReactorFlow {
     erased.invalidateInPersistence = invalidateInPersistence
     erased.holdsAnswer = holdsAnswer
     erased.isPersistent = isPersistent
+    if let parseRecord { erased.parseRecord = { record, key in try parseRecord(record, key).erased } }
     erased.decoded = decoded
     erased.presentation = (Model.self as? any ModelLayer.PresentedModel.Type)?._presentation.make(layer)
     return erased

@@ -39,6 +39,17 @@ extension HTTPFlow {
     }
   }
 
+  /// Sends a request once. The answer to a write is noted for the server's events.
+  func sent(
+    _ request: HTTPRequest, _ body: Data?, _ trail: RedirectTrail, isRead: Bool, _ key: RecordKey,
+    _ progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) {
+    guard !isRead else { return try await backend.send(request, body: body, trail: trail, progress: progress) }
+    return try await layer.sendWrite(request, of: key) { request in
+      try await backend.send(request, body: body, trail: trail, progress: progress)
+    }
+  }
+
   /// Sends a form. Each attempt has the same bytes.
   func uploads(
     _ form: MultipartForm, with request: HTTPRequest, mayRetry: Bool, _ resource: Resource, _ key: RecordKey,

@@ -36,6 +36,12 @@ extension HTTPFlow {
     }
   }
 
+  /// Returns the model of an exchange that no step has requested.
+  func snapshot(of record: Record, _ key: RecordKey) throws -> Snapshot<Model> {
+    let model = try parse(record.body, of: record.head, key)
+    return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
+  }
+
   /// Returns the stored copy that a 304 has confirmed. Its bytes are parsed only if its model is
   /// not in memory.
   @_semantics("optimize.sil.specialize.generic.never")

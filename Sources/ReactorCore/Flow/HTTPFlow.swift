@@ -121,7 +121,6 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   }
 
   func remove(_ resource: Resource) async throws { try await layer.cache.remove(try key(resource)) }
-
   func invalidate(_ key: RecordKey, at date: Date) async throws { try await layer.cache.invalidate(key, at: date) }
 }
 
@@ -199,6 +198,7 @@ extension ReactorFlow {
       saveToPersistence: { try await flow.save($0, $1) }, removeFromPersistence: { try await flow.remove($0) })
     self.decoded = decoded
     invalidateInPersistence = { try await flow.invalidate($0, at: $1) }
+    parseRecord = { try flow.snapshot(of: $0, $1) }
     holdsAnswer = { try await layer.holdsAnswer(try flow.key($0), to: $0) }
   }
 
@@ -286,8 +286,8 @@ extension HTTPFlow {
       }
       number += 1
       let (response, answer) = try await instrumented(request, key, number, isConditional) { request in
-        try await within(resource.timeout) { [backend] in
-          try await backend.send(request, body: body, trail: trail, progress: context.progress)
+        try await within(resource.timeout) { [self] in
+          try await sent(request, body, trail, isRead: resource.readsOnly, key, context.progress)
         }
       }
       if trail.hops.isEmpty {

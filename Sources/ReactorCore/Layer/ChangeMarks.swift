@@ -10,12 +10,27 @@ final class ChangeMarks: Sendable {
   private struct Mark {
     var number: Generation
     var date: Date
+    /// What is known of the entity tags of the URL; `nil` after a change without one.
+    var tags: ToldTags?
 
     init(number: Generation, date: Date) { (self.number, self.date) = (number, date) }
 
     /// Creates the mark of what concerns one or the other.
     init(later one: Mark, _ other: Mark) {
       (number, date) = (max(one.number, other.number), max(one.date, other.date))
+    }
+
+    /// Returns the date of the change that a response lacks; `nil` if it has it.
+    ///
+    /// - Parameters:
+    ///   - tag: the strong entity tag of the response.
+    ///   - isBefore: returns `true` if the response was requested before a change.
+    func missed(by tag: String?, _ isBefore: (Generation, Date) -> Bool) -> Date? {
+      guard let tag, let tags else { return isBefore(number, date) ? date : nil }
+      // Whenever it was requested: a replica has sent a version from before the change.
+      if tags.older.contains(tag) { return date }
+      guard tag == tags.current else { return isBefore(number, date) ? date : nil }
+      return tags.before.flatMap { isBefore($0.number, $0.date) ? $0.date : nil }
     }
   }
 
@@ -41,6 +56,20 @@ final class ChangeMarks: Sendable {
       all = all ?? dates.all.map { Mark(number: number, date: $0) }
     }
 
+    /// Notes the tag of a version that was requested before the latest change.
+    mutating func learn(_ tag: String, of url: String) { urls[url]?.tags?.add([tag]) }
+
+    /// Forgets the oldest marks beyond the limits.
+    mutating func trim() {
+      var forgotten = ChangeMarks.trim(&groups, to: ChangeMarks.limit) + ChangeMarks.trim(&urls, to: ChangeMarks.limit)
+      forgotten += ChangeMarks.trim(&paths, to: ChangeMarks.pathLimit)
+      // The marks of an earlier process share a number, and one of a later number may have an
+      // earlier date, since the clock was set back.
+      for mark in forgotten {
+        all = all.map { Mark(later: $0, mark) } ?? Mark(number: mark.number, date: mark.date)
+      }
+    }
+
     /// The marks that concern a key.
     func marks(of key: RecordKey, _ groups: Set<String>) -> [Mark] {
       var found = [all, urls[key.url]].compactMap(\.self) + groups.compactMap { self.groups[$0] }
@@ -52,6 +81,8 @@ final class ChangeMarks: Sendable {
   private let state = Mutex(State())
   /// The number of the latest mark; zero before the first.
   private let latest = Atomic<Generation>(0)
+  /// A Boolean value that indicates whether a change was told with an entity tag.
+  private let knowsTags = Atomic<Bool>(false)
   /// The marks that are kept of each kind. What a forgotten mark concerned cannot be told any more,
   /// so everything that is older counts as changed.
   private static let (limit, pathLimit) = (4_096, 64)
@@ -67,14 +98,63 @@ final class ChangeMarks: Sendable {
       for url in set.urls { state.urls[url] = mark }
       for path in set.paths { state.paths[path] = mark }
       if set.isAll { state = State(all: mark) }
-      var forgotten = Self.trim(&state.groups, to: Self.limit) + Self.trim(&state.urls, to: Self.limit)
-      forgotten += Self.trim(&state.paths, to: Self.pathLimit)
-      // The marks of an earlier process share a number, and one of a later number may have an
-      // earlier date, since the clock was set back.
-      for forgotten in forgotten { state.all = state.all.map { Mark(later: $0, forgotten) } ?? forgotten }
+      state.trim()
       latest.store(number, ordering: .releasing)
       return number
     }
+  }
+
+  /// Adds the mark of a change that was told with entity tags, or whose number was drawn before.
+  ///
+  /// - Parameters:
+  ///   - held: the strong tags of the copies that the layer has, by URL.
+  ///   - number: the number of the mark and its date; `nil` to draw one. A mark of a later number
+  ///     stays.
+  func add(
+    _ change: ToldChange, held: [String: [String]], as number: (Generation, Date)?, at date: Date,
+    _ generations: Generations
+  ) -> Marked {
+    guard !change.set.isEmpty else { return Marked(change: change, number: 0, date: date) }
+    return state.withLock { state in
+      let (number, date) = number ?? (generations.next(), date)
+      var marked = Marked(change: change, number: number, date: date)
+      let mark = Mark(number: number, date: date)
+      if change.set.isAll { state.all = state.all.map { Mark(later: $0, mark) } ?? mark }
+      for group in change.set.groups where state.groups[group]?.number ?? 0 < number { state.groups[group] = mark }
+      for path in change.set.paths where state.paths[path]?.number ?? 0 < number { state.paths[path] = mark }
+      for url in change.set.urls {
+        let mark = Self.next(after: state.urls[url], mark, change.tags[url], held[url] ?? [])
+        state.urls[url] = mark
+        if let older = mark.tags?.older, !older.isEmpty { marked.older[url] = Set(older) }
+      }
+      state.trim()
+      if !change.tags.isEmpty { knowsTags.store(true, ordering: .releasing) }
+      latest.store(max(latest.load(ordering: .relaxed), number), ordering: .releasing)
+      return marked
+    }
+  }
+
+  /// Returns the mark of a URL after a change.
+  private static func next(after old: Mark?, _ new: Mark, _ tag: String?, _ held: [String]) -> Mark {
+    var mark = new
+    guard let tag else { return old.map { $0.number > new.number ? $0 : new } ?? new }
+    guard let old else {
+      mark.tags = ToldTags(current: tag, held: held)
+      return mark
+    }
+    guard old.number <= new.number else {
+      // A later change was told already. This version is none from before it.
+      mark = old
+      mark.tags?.forget(tag)
+      return mark
+    }
+    if var tags = old.tags, tags.current == tag {
+      tags.add(held)
+      mark.tags = tags
+    } else {
+      mark.tags = ToldTags(current: tag, held: held, before: (old.number, old.date), old.tags)
+    }
+    return mark
   }
 
   /// The marks, for the next process.
@@ -92,6 +172,16 @@ final class ChangeMarks: Sendable {
   /// Removes the marks. Call it before everything that was requested earlier is removed.
   func removeAll() { state.withLock { $0 = State() } }
 
+  /// Returns `true` if a tag is that of a version from before the latest change, although the copy
+  /// was requested after that.
+  func isLagging(_ tag: String, of url: String, requestedAs number: Generation) -> Bool {
+    guard knowsTags.load(ordering: .acquiring) else { return false }
+    return state.withLock { state in
+      guard let mark = state.urls[url] else { return false }
+      return mark.number <= number && mark.tags?.older.contains(tag) == true
+    }
+  }
+
   /// Removes the older half of `marks` beyond the limit, and returns it.
   private static func trim(_ marks: inout [String: Mark], to limit: Int) -> [Mark] {
     guard marks.count > limit else { return [] }
@@ -101,21 +191,37 @@ final class ChangeMarks: Sendable {
     return oldest.map(\.value)
   }
 
-  /// Returns the date of the latest change of a key, or of one of `groups`, that came after
-  /// `number`.
-  func date(of key: RecordKey, _ groups: @autoclosure () -> Set<String>, after number: Generation) -> Date? {
-    guard latest.load(ordering: .acquiring) > number else { return nil }
+  /// Returns the date of the latest change of a key, or of one of `groups`, that a response lacks.
+  ///
+  /// - Parameters:
+  ///   - tag: the strong entity tag of the response.
+  ///   - number: the number of its request.
+  func date(
+    of key: RecordKey, _ tag: String?, _ groups: @autoclosure () -> Set<String>, after number: Generation
+  ) -> Date? {
+    guard latest.load(ordering: .acquiring) > number || tag != nil && knowsTags.load(ordering: .acquiring) else {
+      return nil
+    }
     let groups = groups()
-    return state.withLock { $0.marks(of: key, groups).filter { $0.number > number }.map(\.date).max() }
+    return state.withLock { state in
+      let date = state.marks(of: key, groups).compactMap { $0.missed(by: tag) { mark, _ in mark > number } }.max()
+      if let tag, date != nil, let mark = state.urls[key.url], mark.number > number { state.learn(tag, of: key.url) }
+      return date
+    }
   }
 
-  /// Returns the date of the latest change of a key whose record was requested before it. A record
-  /// whose request is in the future may be from before any change, since the clock was set back.
+  /// Returns the date of the latest change of a key that a record lacks, since it was requested
+  /// before. A record whose request is in the future may be from before any change, since the clock
+  /// was set back.
   func date(of key: RecordKey, _ head: Record.Head, at now: Date) -> Date? {
     guard latest.load(ordering: .acquiring) > 0 else { return nil }
-    let groups = head.groups
-    guard let date = state.withLock({ $0.marks(of: key, groups).map(\.date).max() }) else { return nil }
-    return head.requestedAt <= date || head.requestedAt > now ? date : nil
+    let (groups, tag) = (head.groups, head.strongTag)
+    return state.withLock { state in
+      let isBefore = { (date: Date) in head.requestedAt <= date || head.requestedAt > now }
+      let date = state.marks(of: key, groups).compactMap { mark in mark.missed(by: tag) { isBefore($1) } }.max()
+      if let tag, let mark = state.urls[key.url], isBefore(mark.date) { state.learn(tag, of: key.url) }
+      return date
+    }
   }
 }
 
@@ -128,78 +234,4 @@ package struct MarkDates: Sendable {
   package init(urls: [String: Date], paths: [String: Date], groups: [String: Date], all: Date?) {
     (self.urls, self.paths, self.groups, self.all) = (urls, paths, groups, all)
   }
-}
-
-extension Snapshot {
-  /// Returns the snapshot, stale if the server has changed what it shows after its request.
-  func marked(by marks: ChangeMarks, _ key: RecordKey, _ ticket: Generations.Ticket) -> Snapshot {
-    guard let head, let date = marks.date(of: key, head.groups, after: ticket.sentNumber) else { return self }
-    var snapshot = self
-    snapshot.head?.invalidatedAt = date
-    snapshot.record?.head.invalidatedAt = date
-    return snapshot
-  }
-}
-
-extension LayerContext {
-  /// Marks stale what `set` has and was requested before now, in memory, on disk and on its way.
-  ///
-  /// Unlike an invalidation, a mark ends no request and starts none, so that a key that changes
-  /// faster than it loads is shown all the same. Local values and drafts stay as they are. Records
-  /// on disk are compared with the marks when they are loaded; nothing is written.
-  package func mark(_ set: KeySet) {
-    guard !set.isEmpty else { return }
-    let date = configuration.now()
-    // First: a response that arrives meanwhile finds it.
-    let number = marks.add(set, at: date, generations)
-    announce(.marked(set, number, date))
-  }
-
-  /// The marks so far. Records on disk that an earlier process has stored are compared with those
-  /// that are added, by their dates.
-  package var markDates: MarkDates { marks.dates }
-
-  /// Adds the marks of an earlier process, before the first flight of this one.
-  package func add(_ dates: MarkDates) { marks.add(dates, generations) }
-
-  /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
-  /// none yet.
-  package func outdatedStreams(in set: KeySet) -> [RecordKey] {
-    Set(livingMembers.flatMap { $0.outdatedStreams(in: set) }).inOrder
-  }
-
-  /// Requests a key for its streams, and waits for the response. A request under way is joined.
-  ///
-  /// - Throws: The error of the request.
-  package func renew(_ key: RecordKey) async throws(ReactorError) {
-    // A value that one reactor has fetched is loaded from disk by the others, or asked for again.
-    var failure: ReactorError?
-    for member in livingMembers where !member.outdatedStreams(in: KeySet(urls: [key.url])).isEmpty {
-      do { try await member.renew(key) } catch { failure = failure ?? error }
-    }
-    if let failure { throw failure }
-  }
-
-  /// A Boolean value that indicates whether a stream or an observer of the layer is open.
-  package var isObserved: Bool { livingMembers.contains { $0.isObserved } }
-
-  /// Creates the set of what `sets` name, by URL: a change of a resource concerns all its variants.
-  package func set(of sets: [ResourceSet]) -> KeySet {
-    var set = KeySet(sets) { resource throws(ReactorError) in try key(resource) }
-    set.widenToURLs()
-    return set
-  }
-
-  /// Polls the keys of `set` no more often than once in an interval, while changes are told by
-  /// other means. With `nil`, each stream polls at its own interval.
-  package func limitPolling(_ limit: (set: KeySet, interval: Duration)?) {
-    pollingLimit.withLock { $0 = limit.map { PollingLimit(set: $0.set, interval: $0.interval) } }
-    announce(.pollingLimited)
-  }
-}
-
-/// The shortest polling interval of the keys of a set.
-struct PollingLimit: Sendable {
-  var set: KeySet
-  var interval: Duration
 }

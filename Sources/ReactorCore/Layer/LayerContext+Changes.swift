@@ -26,7 +26,9 @@ extension LayerContext {
         throw ReactorError.invalidResource(
           "a flow of closures has no backend to send to; submit writes to a layer with a Backend")
       }
-      let answer = try await backend.send(request, body: form?.body ?? body, trail: trail, progress: progress)
+      let answer = try await sendWrite(request, of: key) { request in
+        try await backend.send(request, body: form?.body ?? body, trail: trail, progress: progress)
+      }
       sent = SentRequest(key: key, result: .success(answer))
     } catch {
       sent = SentRequest(key: key, result: .failure(ReactorError(error, wrap: ReactorError.network)))

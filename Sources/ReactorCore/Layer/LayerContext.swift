@@ -30,6 +30,7 @@ package final class LayerContext: Sendable {
   /// nothing of the records.
   let readiness: StoreBudget
   let marks = ChangeMarks()
+  let ownWrites = OwnWrites()
   let pollingLimit = Mutex<PollingLimit?>(nil)
   /// The time on the configuration's clock since the layer was created. Read it without a lock: the
   /// clock is user code.
@@ -186,6 +187,7 @@ package final class LayerContext: Sendable {
     let removal = generations.beginRemoval(of: nil)
     // Nothing that was requested before them is left to be marked. First: a later mark stays.
     marks.removeAll()
+    ownWrites.removeAll()
     let number = generations.fenceAll()
     let removals = parts.map { $0.willRemoveAll() }
     // Also where the body never runs, or fails before the parts' removals.
@@ -269,8 +271,8 @@ enum LayerChange: Sendable {
   /// on disk. Reactors of other types have copies that are out of date.
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
-  /// The server has changed these keys. Copies of smaller numbers are stale.
-  case marked(KeySet, Generation, Date)
+  /// The server has told a change. Copies without it are stale.
+  case marked(Marked)
   /// The polling intervals may be others.
   case pollingLimited
   /// A request of this number has not found the resource on the server, with this error.
@@ -315,6 +317,10 @@ protocol LayerReactor: AnyObject, Sendable {
   /// Returns the keys of `set` whose streams show a value that is known to be out of date, or have
   /// none yet.
   func outdatedStreams(in set: KeySet) -> [RecordKey]
+  /// Begins to replace the copies of a URL by a value that the server has told.
+  func replacements(by value: ToldValue) -> [ToldReplacement]
+  /// Returns the versions of a URL that this reactor has in memory.
+  func versions(of url: String) -> [HeldVersion]
   /// Requests a key that is in this reactor's memory, and waits for the response.
   func renew(_ key: RecordKey) async throws(ReactorError)
   /// A Boolean value that indicates whether a stream is open.

@@ -66,11 +66,15 @@ package protocol LayerPart: AnyObject, Sendable {
   /// A response of an observed key has arrived, and is out of date by a change that was told since
   /// its request.
   func arrivedOutdated(_ key: RecordKey)
+
+  /// A write is over. What it has changed is stale, or was requested again.
+  func writeEnded()
 }
 
 extension LayerPart {
   package func observationChanged() {}
   package func arrivedOutdated(_ key: RecordKey) {}
+  package func writeEnded() {}
 }
 
 /// The share that a part has in a removal of everything.

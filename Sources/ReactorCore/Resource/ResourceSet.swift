@@ -69,6 +69,9 @@ package struct KeySet: Sendable {
     if other.isAll { isAll = true }
   }
 
+  /// Removes a URL that the set names.
+  mutating func remove(url: String) { urls.remove(url) }
+
   /// Replaces each key by its URL.
   mutating func widenToURLs() {
     urls.formUnion(keys.map(\.url))

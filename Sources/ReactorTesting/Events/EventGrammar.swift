@@ -44,7 +44,7 @@ package struct EventGrammar: Sendable {
     switch kind {
     case .request, .response, .progress, .retry, .paused, .failed: takeExchange(kind)
     case .parsed, .pruned, .duplicateMembers, .notModified, .persistenceHit: takeModel(kind)
-    case .sharedHit: takeShared()
+    case .sharedHit, .valueReceived: takeShared()
     case .saved, .savedLocally, .notEncoded: takeSave(kind)
     case .memoryHit:
       expect(hasHadModelSinceRemoval || hasOwnSteps, "no model was stored in memory since the last removal")

@@ -16,15 +16,21 @@ private struct Process: Sendable {
   let process: SimulatedProcess
 }
 
-/// A world of layers that follow the changes of a server. The server forgets its history, restarts
-/// with another one, cuts streams, falls silent and repeats events. The processes of the layers are
-/// killed and launched again.
+/// A world of layers that follow the changes of a server, and make changes. The server forgets its
+/// history, restarts with another one, cuts streams, falls silent and repeats events. It tells
+/// changes with or without entity tags, values, differences and the ids of writes, and has replicas
+/// that lag. The processes of the layers are killed and launched again.
 final class LiveWorld: Sendable {
   fileprivate struct Server {
     var counts = [Int](repeating: 1, count: LiveWorld.paths)
     var space = 1
-    /// The changed path of each position of the space, from the first that is kept.
-    var log: [Int] = []
+    /// The change of each position of the space, from the first that is kept.
+    var log: [String] = []
+    /// The counts of the replica that lags, and the time until which it does.
+    var replica: [Int] = []
+    var lagsUntil: Duration = .zero
+    /// The old versions that a replica has answered with, by path.
+    var lags = [Set<Int>](repeating: [], count: LiveWorld.paths)
     var first = 1
     /// The streams are cut, or fall silent, up to this number.
     var cutUntil = 0
@@ -102,6 +108,8 @@ final class LiveWorld: Sendable {
   private func relaunch(_ number: Int) {
     world.note("layer \(number) is relaunched")
     relaunches.change { $0[number] += 1 }
+    // Tags are of one process.
+    server.withLock { $0.lagsUntil = .zero }
     let (old, new) = (processes.value[number], launch(number))
     processes.change { $0[number] = new }
     old.process.crash()
@@ -109,13 +117,29 @@ final class LiveWorld: Sendable {
 
   private func answer(_ request: HTTPRequest) -> (HTTPResponse, Data) {
     let path = Int((request.path ?? "").dropFirst()) ?? 0
+    guard request.method == .get else { return accept(path, by: request.headerFields[.changeID]) }
     requests.change { $0[path] += 1 }
-    let count = server.withLock { $0.counts[path] }
+    let now = world.clock.now.elapsed
+    let asksReplica = world.draws.chance(0.5)
+    let count = server.withLock { server in
+      guard asksReplica, now < server.lagsUntil, server.replica[path] < server.counts[path] else {
+        return server.counts[path]
+      }
+      server.lags[path].insert(server.replica[path])
+      return server.replica[path]
+    }
     let fields: HTTPFields = [.cacheControl: "max-age=100000", .eTag: "\"\(count)\""]
     if request.headerFields[.ifNoneMatch] == "\"\(count)\"" {
       return (HTTPResponse(status: .notModified, headerFields: fields), Data())
     }
     return (HTTPResponse(status: .ok, headerFields: fields), Data(#"{"count":\#(count)}"#.utf8))
+  }
+
+  /// Answers a write, which the server tells before its answer arrives, or after it.
+  private func accept(_ path: Int, by id: String?) -> (HTTPResponse, Data) {
+    let count = change(path, by: id)
+    let fields: HTTPFields = world.draws.chance(0.5) ? [.eTag: "\"\(count)\""] : [:]
+    return (HTTPResponse(status: .noContent, headerFields: fields), Data())
   }
 }
 
@@ -135,9 +159,11 @@ extension LiveWorld {
     var (latest, removal) = (0, 0)
     for await state in reactor.states(for: Resource("\(path)")) {
       guard let count = state.value?.count else { continue }
-      // After a removal, a value is a new one.
+      // After a removal, a value is a new one. A replica may have answered with an old one.
       let present = removals[layer].value
-      if present == removal { world.check(count >= latest, "\(path) of \(layer) went from \(latest) to \(count)") }
+      if present == removal, !server.withLock({ $0.lags[path].contains(count) }) {
+        world.check(count >= latest, "\(path) of \(layer) went from \(latest) to \(count)")
+      }
       (latest, removal) = (count, present)
     }
   }
@@ -146,20 +172,11 @@ extension LiveWorld {
     let layer = user.number % 2
     let path = user.draws.number(below: Self.paths)
     let present = processes.value[layer]
-    switch user.draws.number(below: 13) {
+    switch user.draws.number(below: 15) {
     case 0..<5: change(path)
     case 5:
       for _ in 0..<user.draws.number(in: 2...30) { change(path) }
-    case 6:
-      world.note("the server restarts")
-      server.withLock { server in
-        (server.space, server.log, server.first) = (server.space + 1, [], 1)
-        server.cutUntil = server.streams
-      }
-    case 7:
-      let isCut = user.draws.chance(0.5)
-      world.note(isCut ? "the streams are cut" : "the streams fall silent")
-      server.withLock { isCut ? ($0.cutUntil = $0.streams) : ($0.silentUntil = $0.streams) }
+    case 6, 7, 14: disturb(user.draws)
     case 8:
       guard user.draws.chance(0.3) else { return }
       world.note("layer \(layer) forgets everything")
@@ -168,6 +185,11 @@ extension LiveWorld {
     case 9: present.layer.live?.reconnect()
     case 10: await present.layer.invalidate(user.draws.chance(0.5) ? .all : .resource(Resource("\(path)")))
     case 11: relaunch(layer)
+    case 12, 13:
+      world.note("layer \(layer) writes \(path)")
+      _ = try await user.impatiently(in: world) {
+        try? await present.layer.send(Resource("\(path)", method: .put, body: Data()))
+      }
     default:
       let path = user.draws.number(below: Self.quiet)
       world.note("layer \(layer) fetches \(path)")
@@ -179,15 +201,62 @@ extension LiveWorld {
     judgeStatus(layer)
   }
 
-  private func change(_ path: Int) {
-    server.withLock { server in
-      server.counts[path] += 1
-      server.log.append(path)
+  /// A fault of the server.
+  private func disturb(_ draws: SeededDraws) {
+    switch draws.number(below: 4) {
+    case 0:
+      world.note("the server restarts")
+      server.withLock { server in
+        (server.space, server.log, server.first) = (server.space + 1, [], 1)
+        (server.cutUntil, server.lagsUntil) = (server.streams, .zero)
+      }
+    case 1:
+      world.note("the streams are cut")
+      server.withLock { $0.cutUntil = $0.streams }
+    case 2:
+      world.note("the streams fall silent")
+      server.withLock { $0.silentUntil = $0.streams }
+    default:
+      world.note("a replica lags")
+      let until = world.clock.now.elapsed + draws.duration(upTo: .seconds(3))
+      // A version that a layer has never had is accepted whenever it comes.
+      let held = (0..<Self.paths).map { path in
+        processes.value.map { $0.reactor.cached(Resource("\(path)"))?.count }
+      }
+      server.withLock { server in
+        let counts = server.counts
+        server.replica = counts.indices.map { path in
+          held[path].allSatisfy { $0 == counts[path] } ? counts[path] : .max
+        }
+        server.lagsUntil = until
+      }
+    }
+  }
+
+  /// Changes a path, and tells it in one of the ways.
+  ///
+  /// - Returns: the new count.
+  @discardableResult private func change(_ path: Int, by id: String? = nil) -> Int {
+    let now = world.clock.now.elapsed
+    let draw = world.draws.number(below: 4)
+    return server.withLock { server in
+      // Without a tag, nobody can tell the answer of a replica that lags from that of any other.
+      let way = now < server.lagsUntil ? max(draw, 1) : draw
+      let count = server.counts[path] + 1
+      server.counts[path] = count
+      var told = #""url":"/\#(path)""#
+      if let id { told += #","by":"\#(id)""# }
+      if way > 0 { told += #","etag":"\"\#(count)\"""# }
+      if way > 1 { told += #","from":"\"\#(count - 1)\"""# }
+      if way == 2 { told += #","value":"{\"count\":\#(count)}""# }
+      if way == 3 { told += #","merge":{"count":\#(count)}"# }
+      server.log.append(told)
       while server.log.count > limit {
         server.log.removeFirst()
         server.first += 1
       }
-      world.note("\(path) is \(server.counts[path]), at \(server.head)")
+      world.note("\(path) is \(count), at \(server.head)")
+      return count
     }
   }
 
@@ -212,16 +281,36 @@ extension LiveWorld {
         // Without a value, no event concerns a stream. One of a removed value waits for a caller,
         // and one that failed for the next reason to ask.
         guard let shown, isDated(layer) else { continue }
-        let real = server.withLock { $0.counts[path] }
+        let (real, hasLagged) = server.withLock { ($0.counts[path], !$0.lags[path].isEmpty) }
+        // A replica that lagged for too long leaves a value that is known to be old.
+        if shown != real, hasLagged, await process.reactor.isStale(path) { continue }
         world.check(shown == real, "layer \(layer) shows \(shown) for \(path), and the server has \(real)")
       }
     }
     try? await world.clock.sleep(for: .seconds(60))
     world.check(requests.value == before, "requests are sent, and nothing has changed")
     world.check(requests.value[Self.quiet] == 0, "a path was requested that is not observed")
+    await judgeEchoes()
     // Records on disk are compared with marks by their dates, here and below.
     guard world.setBack == .zero else { return }
     for (layer, paths) in watched.enumerated() where !paths.isEmpty { await judgeUnobserved(layer) }
+  }
+
+  /// Each layer writes what it observes. Every layer that observes it asks at most once, and the
+  /// one that has written it exactly once, for its write.
+  private func judgeEchoes() async {
+    for (layer, paths) in watched.enumerated() {
+      let process = processes.value[layer]
+      guard let path = paths.first(where: { process.reactor.cached(Resource("\($0)")) != nil }) else { continue }
+      let before = requests.value[path]
+      do { try await process.layer.send(Resource("\(path)", method: .put, body: Data())) } catch { continue }
+      try? await world.clock.sleep(for: .seconds(60))
+      let count = requests.value[path] - before
+      let watchers = watched.count { $0.contains(path) }
+      world.check((1...watchers).contains(count), "a write of \(path) by \(layer) was asked for \(count) times")
+      let (shown, real) = (process.reactor.cached(Resource("\(path)"))?.count, server.withLock { $0.counts[path] })
+      world.check(shown == real, "layer \(layer) shows \(shown ?? 0) for its write of \(path), which is \(real)")
+    }
   }
 
   /// In a second process, an observed value may be a record on disk, too. A clock that was set back
@@ -253,6 +342,8 @@ extension LiveWorld {
     let (number, first, position) = server.withLock { server -> (Int, String, String) in
       server.streams += 1
       let isResumed = server.number(of: lastEventID) != nil
+      // A gap has no tags either.
+      if !isResumed { server.lagsUntil = .zero }
       return (server.streams, server.greeting(isResumed: isResumed), isResumed ? lastEventID : server.head)
     }
     world.note("stream \(number) opens after \(lastEventID)")
@@ -287,13 +378,13 @@ extension LiveWorld.Server {
   }
 
   /// Returns the events behind a position, which moves to the end.
-  func events(after position: inout String) -> String {
+  mutating func events(after position: inout String) -> String {
     guard let number = number(of: position) else {
-      position = head
+      (position, lagsUntil) = (head, .zero)
       return "event: reset\nid: \(head)\ndata: {}\n\n"
     }
-    let events = log.enumerated().dropFirst(number + 1 - first).map { offset, path in
-      "event: change\nid: s\(space).\(first + offset)\ndata: {\"changes\":[{\"url\":\"/\(path)\"}]}\n\n"
+    let events = log.enumerated().dropFirst(number + 1 - first).map { offset, told in
+      "event: change\nid: s\(space).\(first + offset)\ndata: {\"changes\":[{\(told)}]}\n\n"
     }
     position = head
     return events.joined()
@@ -345,5 +436,13 @@ private struct FeedPieces: AsyncSequence, Sendable {
       world.heard()
       return Array(text.utf8)[...]
     }
+  }
+}
+
+extension Reactor<Count> {
+  /// A Boolean value that indicates whether what is shown of a path is known to be old.
+  fileprivate func isStale(_ path: Int) async -> Bool {
+    for await state in states(for: Resource("\(path)"), policy: .cacheOnly) { return state.isStale }
+    return false
   }
 }

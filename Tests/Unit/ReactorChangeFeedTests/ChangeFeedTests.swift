@@ -200,4 +200,28 @@ import Testing
     #expect(!data.utf8.contains { $0 == 10 || $0 == 13 })
     #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(data.utf8)) }
   }
+
+  @Test func `a change carries tags, values and the id of its write, and no value where that is too long`() async throws
+  {
+    let feed = ChangeFeed(configuration)
+    var client = try feed.open(Self.request()).makeAsyncIterator()
+    _ = await client.next()
+    feed.publish(
+      [
+        .url("/posts/7", etag: "\"v9\""), .value("/posts/8", body: "{\"a\":\n1}", from: "\"v1\"", etag: "\"v2\""),
+        .merge("/posts/9", patch: "{}", from: "\"v3\"", etag: "\"v4\""), .under("/feeds"),
+      ], by: "5f0c")
+    let event = Self.text(await client.next())
+    #expect(
+      event.contains(
+        #"{"url":"/posts/7","etag":"\"v9\"","by":"5f0c"},{"url":"/posts/8","from":"\"v1\"","etag":"\"v2\"","value":"{\"a\":\u000a1}","by":"5f0c"},{"url":"/posts/9","from":"\"v3\"","etag":"\"v4\"","merge":"{}","by":"5f0c"},{"under":"/feeds","by":"5f0c"}"#
+      ), "\(event)")
+    feed.publish(
+      [.value("/posts/8", body: String(repeating: "x", count: 70_000), from: "\"v2\"", etag: "\"v3\"")], by: "a b")
+    let long = Self.text(await client.next())
+    #expect(long.contains(#"{"changes":[{"url":"/posts/8","etag":"\"v3\""}]}"#), "\(long.prefix(200))")
+    var write = Self.request()
+    if let name = HTTPField.Name("Change-Id") { write.headerFields[name] = "5f0c" }
+    #expect(write.changeID == "5f0c")
+  }
 }

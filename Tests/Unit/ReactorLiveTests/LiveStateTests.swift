@@ -50,10 +50,11 @@ import Testing
     #expect(kinds(begin("a.7", resumed: true, at: .seconds(90))) == [])
     #expect(state.status.description == "catching up")
     #expect(
-      kinds(state.received(state.connection, .changed(changed, spread: .zero), id: "a.6", at: .seconds(91))) == ["mark"]
-    )
+      kinds(
+        state.received(state.connection, .changed([LiveChange(changed)], spread: .zero), id: "a.6", at: .seconds(91)))
+        == ["mark"])
     #expect(!state.status.isLive)
-    _ = state.received(state.connection, .changed(changed, spread: .zero), id: "a.7", at: .seconds(91))
+    _ = state.received(state.connection, .changed([LiveChange(changed)], spread: .zero), id: "a.7", at: .seconds(91))
     #expect(state.status.isLive)
   }
 
@@ -68,7 +69,7 @@ import Testing
 
   @Test mutating func `an event is applied once, and one of another history is a gap`() {
     _ = begin("a.5")
-    let event = LiveSignal.changed(changed, spread: .zero)
+    let event = LiveSignal.changed([LiveChange(changed)], spread: .zero)
     #expect(kinds(state.received(state.connection, event, id: "a.6", at: .zero)) == ["mark"])
     #expect(kinds(state.received(state.connection, event, id: "a.6", at: .zero)) == [])
     #expect(kinds(state.received(state.connection, event, id: "a.4", at: .zero)) == [])
@@ -82,7 +83,7 @@ import Testing
     _ = begin("a.5")
     let old = state.connection
     _ = state.reconnect(at: .zero)
-    #expect(kinds(state.received(old, .changed(changed, spread: .zero), id: "a.6", at: .zero)) == [])
+    #expect(kinds(state.received(old, .changed([LiveChange(changed)], spread: .zero), id: "a.6", at: .zero)) == [])
     #expect(kinds(state.opened(old, .stream, at: .zero)) == [])
     #expect(kinds(state.ended(old, nil, at: .zero)) == [])
     #expect(state.lastEventID == "a.5")

@@ -3,6 +3,7 @@ import HTTPTypes
 import ReactorConformance
 import ReactorCore
 import ReactorLive
+import ReactorOutbox
 import ReactorTesting
 import ServerSentEvents
 import Synchronization
@@ -35,6 +36,14 @@ final class Newsroom: Sendable {
   let latency = Shared(Duration.milliseconds(10))
   /// `true` while the server accepts requests for the stream and sends no head.
   let isMute = Shared(false)
+  /// A Boolean value that indicates whether responses have an `ETag`, which is the number of likes.
+  let tagsResponses = Shared(false)
+  /// The likes that a replica answers with; `nil` for the present ones.
+  let replica = Shared<Int?>(nil)
+  /// The `Change-Id` of each write.
+  let changeIDs = Shared<[String?]>([])
+  /// The events that the server sends before it answers a write.
+  let beforeAnswer = Shared<(@Sendable (String?) -> Void)?>(nil)
   /// The token that the server accepts; `nil` for any.
   let token = Shared<String?>(nil)
   let authentication = BearerToken("old", origins: [Newsroom.base])
@@ -43,6 +52,12 @@ final class Newsroom: Sendable {
   init(_ world: SimulatedWorld) {
     self.world = world
     world.currentFaults = .none
+  }
+
+  var backend: Backend {
+    Backend(
+      baseURL: Self.base, transport: PostTransport(newsroom: self), authentication: authentication,
+      reachability: world.reachability)
   }
 
   func layer(_ mapping: LiveMapping = .changes, persistence: (any Persistence)? = nil) -> ModelLayer {
@@ -55,12 +70,10 @@ final class Newsroom: Sendable {
     var live = LiveConfiguration()
     live.seed = 1
     live.activity = activity
-    let backend = Backend(
-      baseURL: Self.base, transport: PostTransport(newsroom: self), authentication: authentication,
-      reachability: world.reachability)
     return ModelLayer(
       backend: backend, persistence: persistence, configuration: configuration,
       extensions: [
+        .outbox(OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [AddLike.self])),
         .live(mapping, live, base: { _ in "https://api.example.com/v1/events" }) { [self] _, id throws(ReactorError) in
           opened.change { $0.append(id) }
           if let refusal = refusal.value { throw refusal }
@@ -71,7 +84,7 @@ final class Newsroom: Sendable {
           streams.change { $0.append(continuation) }
           return LiveResponse(
             status: 200, contentType: "text/event-stream; charset=utf-8", body: ResponseBody(stream))
-        }
+        },
       ])
   }
 
@@ -116,6 +129,7 @@ final class Newsroom: Sendable {
   }
 
   func end() {
+    beforeAnswer.change { $0 = nil }
     for screen in screens.value { screen.task.cancel() }
     for stream in streams.value { stream.finish() }
   }
@@ -130,12 +144,36 @@ final class Newsroom: Sendable {
       return (HTTPResponse(status: .unauthorized), Data())
     }
     let number = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
-    let likes = likes.value[number]
+    if request.method != .get { return try await change(number, request) }
+    let likes = replica.value ?? likes.value[number]
     try await world.clock.sleep(for: latency.value)
     var fields: HTTPFields = [.cacheControl: "max-age=1000"]
+    if tagsResponses.value {
+      fields[.eTag] = "\"\(likes)\""
+      if request.headerFields[.ifNoneMatch] == "\"\(likes)\"" {
+        return (HTTPResponse(status: .notModified, headerFields: fields), Data())
+      }
+    }
     if let name = HTTPField.Name("Cache-Groups") { fields[name] = groups.value }
     return (HTTPResponse(status: .ok, headerFields: fields), Data(#"{"likes":\#(likes)}"#.utf8))
   }
+}
+
+extension Newsroom {
+  /// A write adds one like. Its answer has the tag of the new version if responses have tags.
+  private func change(_ number: Int, _ request: HTTPRequest) async throws -> (HTTPResponse, Data) {
+    let id = request.headerFields[.changeID]
+    changeIDs.change { $0.append(id) }
+    likes.change { $0[number] += 1 }
+    let now = likes.value[number]
+    beforeAnswer.value?(id)
+    try await world.clock.sleep(for: latency.value)
+    let fields: HTTPFields = tagsResponses.value ? [.eTag: "\"\(now)\""] : [:]
+    return (HTTPResponse(status: .noContent, headerFields: fields), Data())
+  }
+
+  /// The requests that read.
+  func reads(of path: String) -> Int { requests.value.filter { $0 == path }.count - changeIDs.value.count }
 }
 
 private struct PostTransport: Transport {

@@ -27,4 +27,55 @@ import Testing
     // The newest mark has not been forgotten, and says nothing of other paths.
     #expect(marks.date(of: key, Self.head(requested: 62), at: Self.began + 100) == nil)
   }
+
+  private static let url = "https://api.example.com/1"
+  private static let key = RecordKey(method: .get, url: url)
+
+  /// Tells that the version with `tag` is current, where the layer holds another one.
+  private static func tell(
+    _ tag: String?, held: [String] = [], as number: Generation? = nil, _ marks: ChangeMarks, _ generations: Generations
+  ) {
+    let change = ToldChange(KeySet(urls: [url]), tags: tag.map { [url: $0] } ?? [:])
+    _ = marks.add(change, held: [url: held], as: number.map { ($0, Self.began) }, at: Self.began, generations)
+  }
+
+  /// Returns `true` if a response with `tag`, requested under `number`, lacks a change.
+  private static func lacks(_ tag: String, _ number: Generation, _ marks: ChangeMarks) -> Bool {
+    marks.date(of: key, tag, [], after: number) != nil
+  }
+
+  @Test func `a response with the tag of the latest change has it, and an earlier change stays`() {
+    let (marks, generations) = (ChangeMarks(), Generations())
+    Self.tell("\"2\"", held: ["\"1\""], marks, generations)
+    #expect(!Self.lacks("\"2\"", 0, marks))
+    #expect(Self.lacks("\"3\"", 0, marks))
+    Self.tell("\"9\"", marks, generations)
+    // Requested before the first change, which may have been published out of order.
+    #expect(Self.lacks("\"9\"", 0, marks))
+    #expect(!Self.lacks("\"9\"", 1, marks))
+  }
+
+  @Test func `a version from before a change lacks it whenever it was requested, until it is told again`() {
+    let (marks, generations) = (ChangeMarks(), Generations())
+    Self.tell("\"2\"", held: ["\"1\""], marks, generations)
+    #expect(Self.lacks("\"1\"", 7, marks))
+    #expect(marks.isLagging("\"1\"", of: Self.url, requestedAs: 7))
+    #expect(!Self.lacks("\"5\"", 7, marks))
+    Self.tell("\"1\"", marks, generations)
+    #expect(!Self.lacks("\"1\"", 7, marks))
+    #expect(Self.lacks("\"2\"", 7, marks))
+    // After a change without a tag, any version may be current.
+    Self.tell(nil, marks, generations)
+    #expect(!Self.lacks("\"2\"", 7, marks))
+  }
+
+  @Test func `an echo that a later change has overtaken changes nothing, but its version is no earlier one`() {
+    let (marks, generations) = (ChangeMarks(), Generations())
+    _ = generations.next()
+    Self.tell("\"3\"", held: ["\"2\""], marks, generations)
+    #expect(Self.lacks("\"2\"", 9, marks))
+    Self.tell("\"2\"", as: 1, marks, generations)
+    #expect(!Self.lacks("\"2\"", 9, marks))
+    #expect(Self.lacks("\"2\"", 1, marks))
+  }
 }

@@ -21,6 +21,15 @@ let orders = LiveMapping(covers: [.under("orders")], heartbeat: .seconds(30)) { 
   return [.stale(.resource(Resource("orders/\(event.data)"))), .stale(.group("open-orders"))]
 }
 
+func makeLibrary(api: URL, hub: URL) -> ModelLayer {
+  let books = MercureHub(hub, topics: ["https://example.com/books/{id}"])
+  return ModelLayer(baseURL: api, extensions: [.mercure(books)])
+}
+
+func publish(_ post: Int, etag: String, _ request: HTTPRequest, in feed: ChangeFeed) {
+  feed.publish([.url("/posts/\(post)", etag: etag)], by: request.changeID)
+}
+
 struct PriceFeed: Sendable {
   let feed = ChangeFeed()
 
@@ -38,9 +47,13 @@ struct PriceFeed: Sendable {
     }
   }
 
-  func setPrice(of product: Int, tenant: String, _ commit: () async throws -> Void) async throws {
-    try await commit()
-    feed.publish([.url("/products/\(product)"), .group("prices")], to: ChangeAudience("tenant:\(tenant)"))
+  func setPrice(
+    of product: Int, tenant: String, _ request: HTTPRequest, _ commit: () async throws -> String
+  ) async throws {
+    let etag = try await commit()
+    feed.publish(
+      [.url("/products/\(product)", etag: etag), .group("prices")], by: request.changeID,
+      to: ChangeAudience("tenant:\(tenant)"))
   }
 
   func signOut(_ user: String, _ end: () async throws -> Void) async throws {

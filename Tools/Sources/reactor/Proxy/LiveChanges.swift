@@ -39,8 +39,8 @@ struct LiveChanges: Sendable {
 
   /// Tells clients what the server's response has changed.
   func publish(_ changes: CacheChanges) {
-    var targets = changes.urls.compactMap { self.target($0, ChangeTarget.url) }
-    targets += changes.paths.compactMap { self.target($0, ChangeTarget.under) }
+    var targets = changes.urls.compactMap { self.target($0) { .url($0) } }
+    targets += changes.paths.compactMap { self.target($0) { .under($0) } }
     feed.publish(targets + changes.groups.sorted().map { .group($0) })
   }
 

@@ -1,0 +1,132 @@
+import HTTPCaching
+import ReactorCore
+import Synchronization
+
+/// A change whose keys are requested once a write is over, since that requests them, too.
+struct HeldChange: Sendable {
+  var set: KeySet
+  /// The `Change-Id` of the write; `nil` for the write of a URL of the set.
+  var id: String?
+  /// The time at which the keys are requested, whatever becomes of the write.
+  var until: Duration
+}
+
+/// What a change does: marks, and requests of what is observed.
+extension LiveUpdates {
+  /// The time for which a write can hold a request back.
+  static let patience: Duration = .seconds(10)
+
+  func mark(_ change: LiveChange, _ spread: Duration, at time: Duration) {
+    guard let layer else { return }
+    guard change.value == nil else { return apply(change, spread, layer) }
+    layer.mark(ToldChange(change.set, tags: change.tags), by: change.by)
+    request(change, spread, layer, at: time)
+  }
+
+  private func request(_ change: LiveChange, _ spread: Duration, _ layer: LayerContext, at time: Duration) {
+    if let id = change.by, layer.awaitsAnswer(to: id) {
+      let held = HeldChange(set: change.set, id: id, until: time + Self.patience)
+      return state.withLock { $0.held.append(held) }
+    }
+    let factor = layer.configuration.powerSaving.isOn ? 4.0 : 1
+    let wait = spread * random.share() * factor
+    guard wait > .zero else { return enqueue(change.set, at: time) }
+    state.withLock { $0.spread(change.set, until: time + wait) }
+  }
+
+  /// Queues what is observed of `set`.
+  func enqueue(_ set: KeySet, at time: Duration) {
+    guard let layer else { return }
+    var keys = layer.outdatedStreams(in: set)
+    // The answer to a write requests its URL.
+    let written = keys.filter { layer.isBeingWritten($0.url) }
+    keys.removeAll { written.contains($0) }
+    state.withLock { state in
+      state.queue.add(keys, at: time)
+      guard !written.isEmpty else { return }
+      let set = KeySet(urls: Set(written.map(\.url)))
+      state.held.append(HeldChange(set: set, id: nil, until: time + Self.patience))
+    }
+  }
+
+  /// Requests what has waited for a write.
+  ///
+  /// - Parameter afterWrite: `true` if a write is over.
+  func releaseHeld(at time: Duration, afterWrite: Bool = false) {
+    guard let layer else { return }
+    let held = state.withLock { state -> [HeldChange] in
+      guard afterWrite || state.held.contains(where: { $0.until <= time }) else { return [] }
+      defer { state.held = [] }
+      return state.held
+    }
+    for change in held {
+      if change.until <= time {
+        let keys = layer.outdatedStreams(in: change.set)
+        state.withLock { $0.queue.add(keys, at: time) }
+      } else if !afterWrite || change.id.map({ layer.awaitsAnswer(to: $0) }) == true {
+        state.withLock { $0.held.append(change) }
+      } else {
+        enqueue(change.set, at: time)
+      }
+    }
+  }
+
+  /// Applies a value after those that were told before it. The place in the history waits for it.
+  private func apply(_ change: LiveChange, _ spread: Duration, _ layer: LayerContext) {
+    guard let value = change.value else { return }
+    let told = layer.begin(value)
+    let (earlier, removals) = state.withLock { state in
+      state.saving.beginPerforming()
+      return (state.applying, state.removals)
+    }
+    let task = spawnApart(on: executor) { [weak self] in
+      await earlier?.value
+      await told.finish()
+      guard let self else { return }
+      if let layer = self.layer, state.withLock(\.removals) == removals {
+        layer.mark(ToldChange(change.set, tags: change.tags), of: told)
+        request(change, spread, layer, at: elapsed())
+      }
+      state.withLock { $0.saving.performed() }
+      settle()
+    }
+    state.withLock { $0.applying = task }
+  }
+}
+
+extension LiveUpdates {
+  /// Requests a key that has changed, for its streams.
+  func request(_ key: RecordKey) {
+    _ = spawnApart(on: executor, priority: .utility) { [weak self] in
+      guard let self, let layer else { return }
+      var failure: ReactorError?
+      do throws(ReactorError) { try await layer.renew(key) } catch { failure = error }
+      let isOutdated = !layer.outdatedStreams(in: KeySet(urls: [key.url])).isEmpty
+      let isLagging = failure == nil && isOutdated && layer.isLagging(key)
+      let time = elapsed()
+      let isGivenUp = state.withLock { state in
+        if let failure, !failure.mayPass {
+          state.queue.drop(key, at: time)
+          return false
+        }
+        if isLagging { return !state.queue.endedLagging(key, at: time) }
+        state.queue.ended(key, isOutdated: isOutdated, hasFailed: failure != nil, at: time)
+        return false
+      }
+      if isGivenUp { layer.report(.replicaLagged, of: key, model: "LiveUpdates") }
+      settle()
+    }
+  }
+}
+
+extension ReactorError {
+  /// A Boolean value that indicates whether the same request may succeed a moment later.
+  fileprivate var mayPass: Bool {
+    switch self {
+    // A body that cannot be parsed may have been cut by something on its way.
+    case .noConnectivity, .timedOut, .network, .cancelled, .persistence, .parser: true
+    case .server(let response, _): response.status.code >= 500 || [408, 425, 429].contains(response.status.code)
+    default: false
+    }
+  }
+}
