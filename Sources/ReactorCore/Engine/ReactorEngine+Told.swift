@@ -6,7 +6,7 @@ import Synchronization
 extension ReactorEngine {
   func replacements(by value: ToldValue) -> [ToldReplacement] {
     // The entities of an event may be older than those of a list that was fetched since.
-    guard flow.parseRecord != nil, flow.entities == nil else { return [] }
+    guard flow.parseRecord != nil, flow.presentation == nil else { return [] }
     let keys = state.withLock { $0.memory.entries(ofURL: value.url).map(\.key) }
     return keys.map { ToldReplacement(engine: self, ticket: layer.generations.beginFetch($0)) }
   }
@@ -44,8 +44,8 @@ extension EngineState {
   func replaceable(_ key: RecordKey, by value: ToldValue) -> (CachedModel, Resource)? {
     guard key.method == .get, let entry = memory.entries[key], let copy = entry.copy,
       copy.head?.strongTag == value.from, !copy.isLocal,
-      copy.freshness.invalidatedAt == nil, !copy.freshness.isNoStore, entry.flight == nil, entry.drafts == nil,
-      !entry.isForgotten, !entry.isOutdated, layer.sendings.admits(key, hasCaller: false),
+      copy.freshness.invalidatedAt == nil, !copy.freshness.isNoStore, entry.flight == nil, entry.changes == nil,
+      !entry.isForgotten, !entry.isOutdated, layer.presentation?.admits(key, hasCaller: false) != false,
       !layer.ownWrites.isWriting(key.url),
       let resource = entry.use.aliases.last(where: { copy.isSelected(by: $0) })
     else { return nil }

@@ -179,7 +179,7 @@ extension LayerContext {
   }
 
   /// Tells the parts that a write is over, and that what it has changed is stale.
-  func toldWriteEnded() {
+  package func toldWriteEnded() {
     guard ownWrites.isFollowed else { return }
     for part in parts { part.writeEnded() }
   }
