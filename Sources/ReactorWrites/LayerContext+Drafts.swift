@@ -71,7 +71,7 @@ extension LayerContext {
   }
 
   /// Removes a draft unless the server has accepted it: that one stays until a newer value has it.
-  func withdrawPending(_ draft: Draft) {
+  package func withdrawPending(_ draft: Draft) {
     if drafts.removePending(draft) { announce([DraftChange.removed(draft)]) }
   }
 
