@@ -212,7 +212,7 @@ let tests: [Target] = [
     of: "ReactorLiveTests",
     httpTypes + [
       "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorOutbox",
-      "ReactorTesting", "ServerSentEvents", "TestSupport",
+      "ReactorTesting", "ReactorWrites", "ServerSentEvents", "TestSupport",
     ]),
   tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
   tests(

@@ -5,6 +5,7 @@ import ReactorCore
 import ReactorLive
 import ReactorOutbox
 import ReactorTesting
+import ReactorWrites
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import ReactorConformance
 import ReactorCore
 import ReactorLive
 import ReactorTesting
+import ReactorWrites
 import TestSupport
 import Testing
 
