@@ -8,7 +8,7 @@ extension ReactorEngine {
     // The entities of an event may be older than those of a list that was fetched since.
     guard flow.parseRecord != nil, flow.presentation == nil else { return [] }
     let keys = state.withLock { $0.memory.entries(ofURL: value.url).map(\.key) }
-    return keys.map { ToldReplacement(engine: self, ticket: layer.generations.beginFetch($0)) }
+    return keys.map { ToldReplacement(reactor: self, ticket: layer.generations.beginFetch($0)) }
   }
 
   func finish(_ replacement: ToldReplacement, by value: ToldValue) async {

@@ -319,6 +319,8 @@ protocol LayerReactor: AnyObject, Sendable {
   func outdatedStreams(in set: KeySet) -> [RecordKey]
   /// Begins to replace the copies of a URL by a value that the server has told.
   func replacements(by value: ToldValue) -> [ToldReplacement]
+  /// Replaces a copy, if nothing else concerns it.
+  func finish(_ replacement: ToldReplacement, by value: ToldValue) async
   /// Returns the versions of a URL that this reactor has in memory.
   func versions(of url: String) -> [HeldVersion]
   /// Requests a key that is in this reactor's memory, and waits for the response.

@@ -78,13 +78,13 @@ package struct ToldChangeOfValue: Sendable {
   /// Replaces each copy that is still the earlier version, and that nothing else concerns: no
   /// request, no write, no draft and no local value. The others are left as they are.
   package func finish() async {
-    for replacement in replacements { await replacement.engine.finish(replacement, by: value) }
+    for replacement in replacements { await replacement.reactor.finish(replacement, by: value) }
   }
 }
 
 /// A copy that a told value may replace.
 struct ToldReplacement: Sendable {
-  let engine: ReactorEngine
+  let reactor: any LayerReactor
   let ticket: Generations.Ticket
 }
 
