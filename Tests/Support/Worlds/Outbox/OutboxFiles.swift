@@ -50,9 +50,9 @@ final class OutboxFiles: Sendable {
     return FileOutboxStorage(directory: directory.appending(path: "outbox"), system: system, now: now)
   }
 
-  /// Waits until no program that a test is starting has the lock of the directory, as a copy of this
-  /// process has for a moment. Nothing else does: a simulation does one thing at a time. The store
-  /// would wait too, but in real time.
+  /// Waits until no program that a test is starting has the lock of the directory. A copy of this
+  /// process has it for a moment, and nothing else: a simulation does one thing at a time. The
+  /// store would wait too, but outside of the simulation.
   private static func awaitLock(_ path: String) {
     let descriptor = Foundation.open(path, O_RDWR)
     guard descriptor >= 0 else { return }
