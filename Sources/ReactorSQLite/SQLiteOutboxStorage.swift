@@ -67,7 +67,7 @@
 
     /// - Parameters:
     ///   - files: The calls for files but SQLite's own.
-    ///   - now: Returns the time for the names of damaged databases, and for forms without an entry.
+    ///   - now: Returns the time for the names of damaged databases, and forms without an entry.
     package convenience init(path: String, files: FileSystem, now: @escaping @Sendable () -> Date) throws {
       var system = SQLiteSystem()
       system.files = files

@@ -56,7 +56,7 @@ final class CopyDesk: Sendable {
     if path.hasSuffix(".journal") { return journalFault(call) }
     guard let id = OutboxFiles.id(ofFormAt: path), let mark = book.record(id)?.errand.mark else { return nil }
     if call == .remove, mark % 9 == 0, !book.server.isWell {
-      book.change(id) { $0.mayLeaveCopy = true }
+      book.change(id) { ($0.mayLeaveCopy, $0.isStuck) = (true, true) }
       return .error(EIO)
     }
     let kind = troubles.withLock { troubles -> Upload.Trouble.Kind? in
@@ -71,6 +71,7 @@ final class CopyDesk: Sendable {
       // A file that cannot be removed stays up to the next reading, and an empty one that cannot be
       // locked.
       if [.lock, .inspect, .remove].contains(call) { book.change(id) { $0.mayLeaveCopy = true } }
+      if call == .remove { book.change(id) { $0.isStuck = true } }
       return .error(ENOSPC)
     case .crash:
       guard mayCrash else { return nil }
@@ -136,14 +137,15 @@ extension OutboxReference {
   }
 
   /// What a user discards has an outcome that nobody has changed: in the store, it waits for a
-  /// decision.
-  func judgeDecisions(_ changes: [OutboxChange], in client: Int) {
+  /// decision. One that the process cannot read may be discarded in any state.
+  func judgeDecisions(_ changes: [OutboxChange], in client: Int, knowsAll: Bool) {
     guard let view = view(client) else { return }
     for case .remove(let id) in changes where view.discarding.contains(id) {
       let required = changes.lazy.compactMap { change -> StoredEntry? in
         if case .require(let stored) = change, stored.id == id { stored } else { nil }
       }.first
       guard let required, let entry = try? OutboxEntry(decoding: required) else { continue }
+      guard knowsAll || entry.name != RenameCard.name else { continue }
       switch entry.state {
       case .refused, .unresolved, .conflicted, .accepted: break
       case .waiting, .sending, .unknown:

@@ -24,7 +24,8 @@ final class OutboxFiles: Sendable {
     self.isDatabase = isDatabase && Self.hasSQLite
     let changes: Set<FilePersistence.Failure.Operation> = [.remove, .rename]
     let system = FileSystem { call, path in
-      changes.contains(call) && path.contains(".form-") ? .error(EACCES) : nil
+      if call == .lock, path.hasSuffix("/lock") { Self.awaitLock(path) }
+      return changes.contains(call) && path.contains(".form-") ? .error(EACCES) : nil
     }
     reader = try Self.store(in: directory, isDatabase: self.isDatabase, system) { Date() }
   }
@@ -49,13 +50,27 @@ final class OutboxFiles: Sendable {
     return FileOutboxStorage(directory: directory.appending(path: "outbox"), system: system, now: now)
   }
 
+  /// Waits until no program that a test is starting has the lock of the directory. A copy of this
+  /// process has it for a moment, and nothing else: a simulation does one thing at a time. The
+  /// store would wait too, but outside of the simulation.
+  private static func awaitLock(_ path: String) {
+    let descriptor = Foundation.open(path, O_RDWR)
+    guard descriptor >= 0 else { return }
+    while flock(descriptor, LOCK_EX) != 0 && errno == EINTR {}
+    close(descriptor)
+  }
+
   /// Returns the store as a process opens it. In a simulation, it copies forms on its caller's
   /// executor.
   func open(
     now: @escaping @Sendable () -> Date,
     _ fault: @escaping @Sendable (FilePersistence.Failure.Operation, String) -> FileSystem.Fault? = { _, _ in nil }
   ) throws -> any FormStorage {
-    try Self.store(in: directory, isDatabase: isDatabase, FileSystem(fault: fault), now: now)
+    let system = FileSystem { call, path in
+      if call == .lock, path.hasSuffix("/lock") { Self.awaitLock(path) }
+      return fault(call, path)
+    }
+    return try Self.store(in: directory, isDatabase: isDatabase, system, now: now)
   }
 
   /// Returns what is stored of a scope. Unlike a process that reads, it removes no form.

@@ -40,6 +40,8 @@ extension OutboxReference {
     /// The copy of its form may stay for a while: its process has crashed, or a file cannot be
     /// removed.
     var mayLeaveCopy = false
+    /// A removal of the copy of its form has failed.
+    var isStuck = false
   }
 
   /// An entry, as one process shows it.

@@ -164,7 +164,7 @@ struct NotedStorage: FormStorage {
       // What is saved to be sent goes on in a pause.
       book.changeView(client) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
-    book.judgeDecisions(changes, in: client)
+    book.judgeDecisions(changes, in: client, knowsAll: knowsAll)
     for case .add(let stored) in changes where !desk.process.hasCrashed { await book.judgeCopy(stored, in: scope) }
     do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
       // The work of the crashed process no longer matters, and it stops soonest if nothing fails.

@@ -40,8 +40,8 @@ extension OutboxWorld {
   /// - Parameter copied: The entries whose forms had a copy then, whichever process made it.
   func judgeRemoval(of owner: String, _ removed: Set<UUID>, _ copied: Set<UUID>) async {
     for id in copies(of: owner).intersection(removed.union(copied)) {
-      // Nobody knows whether a removal that its caller has left has failed.
-      guard !traits.leaves || book.record(id)?.mayLeaveCopy == false else { continue }
+      // Its submission could not remove it, perhaps after the removal was over.
+      guard book.record(id)?.isStuck == false else { continue }
       world.check(false, "\(owner) has signed out, and the copy of \(book.name(id)) is on the disk")
     }
     let contents = await book.contents(of: owner)
