@@ -172,7 +172,7 @@ struct ChangeReader: Sendable {
     return changes + [LiveChange(others, by: target.by)]
   }
 
-  /// Returns the value of a target; `nil` for none, or for one that cannot be read.
+  /// Returns the value of a target; `nil` for none, or for an unreadable one.
   private func value(of target: Change.Target, _ url: String) -> ToldValue? {
     if let value = target.value {
       // A text is the body itself, so that its bytes are those of the tag.

@@ -71,7 +71,7 @@ extension LiveUpdates {
     }
   }
 
-  /// Applies a value after those that were told before it. The place in the history waits for it.
+  /// Applies a value after the earlier ones. The place in the history waits for it.
   private func apply(_ change: LiveChange, _ spread: Duration, _ layer: LayerContext) {
     guard let value = change.value else { return }
     let told = layer.begin(value)

@@ -103,7 +103,7 @@ struct PlaceSaving: Sendable {
 
   mutating func performed() { performing -= 1 }
 
-  /// The place on disk is that of an id.
+  /// Records the id of the place on disk.
   mutating func isRead(_ id: String) { savedID = id }
 
   /// Begins to save, if it is time.

@@ -26,7 +26,7 @@ struct RefetchQueue: Sendable {
   private var running: [RecordKey: Running] = [:]
   /// The time before which a key is not requested again.
   private var restsUntil: [RecordKey: Duration] = [:]
-  /// The number of rests beyond which those that are over are forgotten.
+  /// The number of rests from which on the ended ones are forgotten.
   private var restLimit = 64
   private var failures: [RecordKey: Int] = [:]
   /// The requests in a row that were answered by a replica that lags.

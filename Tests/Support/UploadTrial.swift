@@ -21,7 +21,7 @@ public struct UploadTrial: Sendable {
       return try await next(request, body)
     }
 
-    /// Returns the file that is mapped where a body is; an empty text if none is.
+    /// Returns the file that is mapped where a body is; an empty text without one.
     private static func file(behind body: Data) throws -> String {
       #if os(Linux)
         let address = body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }

@@ -47,10 +47,10 @@ public struct MercureHub: Sendable {
   public var topics: [Topic]
   /// The place of the token. Default: the header.
   public var tokenPlace = TokenPlace.header
-  /// Returns the token of the subscriber; `nil` for public updates alone. Default: `nil`.
+  /// Returns the token of the subscriber; `nil` for public updates only. Default: `nil`.
   ///
   /// It is called for each connection, and once more after the hub has refused its token. A hub
-  /// ends the connection when the token expires, so return one that is good for a while.
+  /// ends the connection when the token expires, so return a token with some time left.
   public var token: (@Sendable () async throws -> String)?
 
   /// Creates the description of a hub.
@@ -123,7 +123,7 @@ extension LayerExtension {
   ///
   /// An update says what to request again; its content is not shown by itself, since it has no
   /// entity tag. The layer's backend is asked for it, with the layer's credentials. The hub gets
-  /// the hub's ``MercureHub/token`` alone.
+  /// only the hub's ``MercureHub/token``.
   ///
   /// A hub ends each connection after a while, and when the token expires. The next one continues
   /// behind the last update. If the hub says by its `Last-Event-ID` that it cannot, or does not say
@@ -150,7 +150,7 @@ extension LayerExtension {
       guard let backend = layer.backend, let origin = URL(string: "/", relativeTo: hub.url)?.absoluteURL else {
         throw .streamingUnsupported
       }
-      // Without the middlewares of the API, whose credentials are none of the hub's.
+      // Without the middlewares of the API, whose credentials the hub must not get.
       let connection = Backend(baseURL: origin, transport: backend.transport, reachability: backend.reachability)
       do throws(ReactorError) {
         return try await hub.open(connection, layer, behind: id)

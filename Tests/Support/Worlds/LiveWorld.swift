@@ -240,7 +240,7 @@ extension LiveWorld {
     let now = world.clock.now.elapsed
     let draw = world.draws.number(below: 4)
     return server.withLock { server in
-      // Without a tag, nobody can tell the answer of a replica that lags from that of any other.
+      // Without a tag, the answer of a lagging replica looks like any other.
       let way = now < server.lagsUntil ? max(draw, 1) : draw
       let count = server.counts[path] + 1
       server.counts[path] = count
@@ -296,8 +296,8 @@ extension LiveWorld {
     for (layer, paths) in watched.enumerated() where !paths.isEmpty { await judgeUnobserved(layer) }
   }
 
-  /// Each layer writes what it observes. Every layer that observes it asks at most once, and the
-  /// one that has written it exactly once, for its write.
+  /// Each layer writes what it observes. The layer that has written it sends only the
+  /// write; each other layer that observes it asks at most once.
   private func judgeEchoes() async {
     for (layer, paths) in watched.enumerated() {
       let process = processes.value[layer]
@@ -317,7 +317,7 @@ extension LiveWorld {
   /// makes its date worthless.
   private func isDated(_ layer: Int) -> Bool { relaunches.value[layer] == 0 || world.setBack == .zero }
 
-  /// A path that nobody observes is asked for if it has changed since, in whatever process.
+  /// An unobserved path is asked for if it has changed since, in whatever process.
   private func judgeUnobserved(_ layer: Int) async {
     for path in 0..<Self.quiet {
       let read = try? await processes.value[layer].reactor.fetch(Resource("\(path)")).count

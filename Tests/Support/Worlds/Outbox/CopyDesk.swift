@@ -137,7 +137,7 @@ extension OutboxReference {
   }
 
   /// What a user discards has an outcome that nobody has changed: in the store, it waits for a
-  /// decision. One that the process cannot read may be discarded in any state.
+  /// decision. An entry that the process cannot read may be discarded in any state.
   func judgeDecisions(_ changes: [OutboxChange], in client: Int, knowsAll: Bool) {
     guard let view = view(client) else { return }
     for case .remove(let id) in changes where view.discarding.contains(id) {

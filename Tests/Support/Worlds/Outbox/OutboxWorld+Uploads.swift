@@ -59,7 +59,7 @@ extension OutboxWorld {
   }
 
   /// Each entry with a form has its copy, whole. Each copy has such an entry, but those that are
-  /// being made, and those that nobody was there to remove.
+  /// being made, and copies whose process has ended.
   func judgeCopies(isLast: Bool = false) async {
     guard let files = book.files else { return }
     let copies = files.forms
