@@ -194,8 +194,9 @@ extension EngineState {
     if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
       copy = copy.invalidated(at: date)
     }
+    var isMarked = false
     if let head = loaded.head, head.localModel == nil, let date = layer.marks.date(of: entry.key, head, at: now) {
-      copy = copy.invalidated(at: date)
+      (copy, isMarked) = (copy.invalidated(at: date), true)
     }
     if isOld { copy = copy.invalidated(at: now) }
     var isLoaded = true
@@ -214,6 +215,8 @@ extension EngineState {
       return entry.storeAside(copy)
     }
     setCopy(copy, of: entry)
+    // The flight that has loaded it may fail, and no later change may concern the key.
+    if isMarked, !entry.subscribers.isEmpty { effects.append(.tellOutdated(entry.key)) }
     if isLoaded {
       entry.redraw { $0.rebase(onLoaded: copy, from: number, isLatest: !isOld) }
       entry.clearOutdated()

@@ -63,8 +63,8 @@ package protocol LayerPart: AnyObject, Sendable {
   /// Looks at ``LayerContext/isObserved``, which may have changed.
   func observationChanged()
 
-  /// A response of an observed key has arrived, and is out of date by a change that was told since
-  /// its request.
+  /// A response of an observed key has arrived, or its record was read, and is out of date by a
+  /// change that was told since its request.
   func arrivedOutdated(_ key: RecordKey)
 
   /// A write is over. What it has changed is stale, or was requested again.

@@ -23,7 +23,7 @@ extension OutboxClient {
       submission = try await submitting(errand) { try await layer.submit(AddCard(errand: errand)) }
       if !hasEnded, let id = book.record(of: mark)?.id { book.change(id) { $0.isAcknowledged = true } }
     } catch {
-      world.note("client \(number): \(mark) is not saved: \(error)")
+      book.note("client \(number): \(mark) is not saved: \(error)")
       if let id = book.record(of: mark)?.id { book.notSaved(id, in: number) }
       return
     }

@@ -4,11 +4,19 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
+extension OutboxReference {
+  /// Notes a line that may name files. Their directory is another one in each run, and a seed has
+  /// one log.
+  func note(_ line: @autoclosure () -> String) {
+    world.note(files.map { line().replacing($0.directory.path(), with: "") } ?? line())
+  }
+}
+
 /// The book hears the events of a process.
 extension OutboxReference {
   /// - Parameter identity: returns the id that the process has for a temporary one.
   func heard(_ id: UUID, _ step: ReactorEvent.OutboxStep, in client: Int, identity: (TemporaryID) -> Int?) {
-    world.note("client \(client): \(record(id).map { "\($0.errand.mark)" } ?? "?") \(step)")
+    note("client \(client): \(record(id).map { "\($0.errand.mark)" } ?? "?") \(step)")
     guard let record = record(id) else { return }
     let now = now
     let card = record.errand.card

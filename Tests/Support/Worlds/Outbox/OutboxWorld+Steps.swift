@@ -118,8 +118,7 @@ extension OutboxWorld {
       return answer
     } catch {
       guard !client.hasEnded, let id = book.record(of: errand.mark)?.id else { return nil }
-      let text = book.files.map { "\(error)".replacing($0.directory.path(), with: "") } ?? "\(error)"
-      world.note("client \(client.number): \(errand.mark) is not saved: \(text)")
+      book.note("client \(client.number): \(errand.mark) is not saved: \(error)")
       let mayFail = traits.mayFailToSave(world) || mayFail(errand, client, error)
       world.check(mayFail, "\(errand) is not saved: \(error)")
       book.notSaved(id, in: client.number)
@@ -146,7 +145,7 @@ extension OutboxWorld {
           book.record(submission.id)?.wasAccepted == true, "\(errand) has an answer, and was not accepted")
       } catch ReactorError.cancelled where Task.isCancelled {
       } catch {
-        book.world.note("client \(client.number): \(errand.mark) ends with \(error)")
+        book.note("client \(client.number): \(errand.mark) ends with \(error)")
       }
     }
   }
