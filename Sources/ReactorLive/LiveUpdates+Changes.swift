@@ -16,9 +16,10 @@ extension LiveUpdates {
   /// The time for which a write can hold a request back.
   static let patience: Duration = .seconds(10)
 
-  func mark(_ change: LiveChange, _ spread: Duration, at time: Duration) {
+  /// - Parameter removals: the removals of everything before the change.
+  func mark(_ change: LiveChange, _ spread: Duration, at time: Duration, _ removals: Int) {
     guard let layer else { return }
-    guard change.value == nil else { return apply(change, spread, layer) }
+    guard change.value == nil else { return apply(change, spread, layer, removals) }
     layer.mark(ToldChange(change.set, tags: change.tags), by: change.by)
     request(change, spread, layer, at: time)
   }
@@ -35,7 +36,9 @@ extension LiveUpdates {
   }
 
   /// Queues what is observed of `set`.
-  func enqueue(_ set: KeySet, at time: Duration) {
+  ///
+  /// - Parameter limit: the time until which a write may hold it back.
+  func enqueue(_ set: KeySet, at time: Duration, until limit: Duration? = nil) {
     guard let layer else { return }
     var keys = layer.outdatedStreams(in: set)
     // The answer to a write requests its URL.
@@ -45,7 +48,7 @@ extension LiveUpdates {
       state.queue.add(keys, at: time)
       guard !written.isEmpty else { return }
       let set = KeySet(urls: Set(written.map(\.url)))
-      state.held.append(HeldChange(set: set, id: nil, until: time + Self.patience))
+      state.held.append(HeldChange(set: set, id: nil, until: limit ?? time + Self.patience))
     }
   }
 
@@ -66,24 +69,30 @@ extension LiveUpdates {
       } else if !afterWrite || change.id.map({ layer.awaitsAnswer(to: $0) }) == true {
         state.withLock { $0.held.append(change) }
       } else {
-        enqueue(change.set, at: time)
+        enqueue(change.set, at: time, until: change.until)
       }
     }
   }
 
   /// Applies a value after the earlier ones. The place in the history waits for it.
-  private func apply(_ change: LiveChange, _ spread: Duration, _ layer: LayerContext) {
+  private func apply(_ change: LiveChange, _ spread: Duration, _ layer: LayerContext, _ removals: Int) {
     guard let value = change.value else { return }
     let told = layer.begin(value)
-    let (earlier, removals) = state.withLock { state in
+    // Since a removal, what is in memory is another user's.
+    guard isLatest(removals) else { return }
+    guard !told.isVoid else {
+      layer.mark(ToldChange(change.set, tags: change.tags), of: told)
+      return request(change, spread, layer, at: elapsed())
+    }
+    let earlier = state.withLock { state in
       state.saving.beginPerforming()
-      return (state.applying, state.removals)
+      return state.applying
     }
     let task = spawnApart(on: executor) { [weak self] in
       await earlier?.value
-      await told.finish()
+      if self?.isLatest(removals) == true { await told.finish() }
       guard let self else { return }
-      if let layer = self.layer, state.withLock(\.removals) == removals {
+      if let layer = self.layer, isLatest(removals) {
         layer.mark(ToldChange(change.set, tags: change.tags), of: told)
         request(change, spread, layer, at: elapsed())
       }
@@ -92,6 +101,9 @@ extension LiveUpdates {
     }
     state.withLock { $0.applying = task }
   }
+
+  /// Returns `true` if nothing was removed since this number of removals.
+  private func isLatest(_ removals: Int) -> Bool { state.withLock(\.removals) == removals }
 }
 
 extension LiveUpdates {

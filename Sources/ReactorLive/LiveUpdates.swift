@@ -235,25 +235,26 @@ extension LiveUpdates {
   /// Changes the state under its lock, and performs the actions without it.
   func update(_ change: (inout LiveState, Duration) -> [LiveState.Action]) {
     let time = elapsed()
-    let actions = state.withLock { state in
+    let (actions, removals) = state.withLock { state in
       let actions = change(&state.live, time)
       state.saving.changed(state.live, performs: !actions.isEmpty, at: time)
       state.tellStatus()
-      return actions
+      return (actions, state.removals)
     }
-    for action in actions { perform(action, at: time) }
+    for action in actions { perform(action, at: time, removals) }
     if !actions.isEmpty { state.withLock { $0.saving.performed() } }
     settle()
   }
 
-  private func perform(_ action: LiveState.Action, at time: Duration) {
+  /// - Parameter removals: the removals of everything before the action.
+  private func perform(_ action: LiveState.Action, at time: Duration, _ removals: Int) {
     switch action {
     case .connect(let number, let id): connect(number, id)
     case .disconnect(let number): state.withLock { $0.takeConnection(upTo: number) }?.cancel()
-    case .mark(let change, let spread): mark(change, spread, at: time)
+    case .mark(let change, let spread): mark(change, spread, at: time, removals)
     case .markCovered(let spread):
       guard let layer else { return }
-      mark(LiveChange(layer.set(of: mapping.covers)), spread, at: time)
+      mark(LiveChange(layer.set(of: mapping.covers)), spread, at: time, removals)
     }
   }
 

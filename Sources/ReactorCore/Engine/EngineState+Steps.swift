@@ -195,6 +195,8 @@ extension EngineState {
       copy = copy.invalidated(at: date)
     }
     var isMarked = false
+    // Later records were asked for by another reactor, which is told by itself.
+    let isFirst = entry.copy == nil
     if let head = loaded.head, head.localModel == nil, let date = layer.marks.date(of: entry.key, head, at: now) {
       (copy, isMarked) = (copy.invalidated(at: date), true)
     }
@@ -216,7 +218,7 @@ extension EngineState {
     }
     setCopy(copy, of: entry)
     // The flight that has loaded it may fail, and no later change may concern the key.
-    if isMarked, !entry.subscribers.isEmpty { effects.append(.tellOutdated(entry.key)) }
+    if isMarked, isFirst, !entry.subscribers.isEmpty { effects.append(.tellOutdated(entry.key)) }
     if isLoaded {
       entry.redraw { $0.rebase(onLoaded: copy, from: number, isLatest: !isOld) }
       entry.clearOutdated()

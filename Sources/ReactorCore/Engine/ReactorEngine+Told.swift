@@ -21,7 +21,11 @@ extension ReactorEngine {
     do { snapshot = try parse(record, key) } catch { return }
     let lead = reader.rule.steps.lead
     guard update({ $0.replace(old, by: snapshot, for: resource, value, ticket, lead: lead) }) else { return }
-    guard case .saved = await save(snapshot, resource, ticket) else { return }
+    // Later changes wait for this one, and not for a disk that does not answer.
+    do {
+      let result = try await layer.budget.within(key) { [self] in await save(snapshot, resource, ticket) }
+      guard case .saved = result else { return }
+    } catch { return }
     layer.announce(.stored(key, ticket.number, snapshot.head?.variant), except: self)
   }
 

@@ -123,7 +123,7 @@ final class ChangeMarks: Sendable {
       for group in change.set.groups where state.groups[group]?.number ?? 0 < number { state.groups[group] = mark }
       for path in change.set.paths where state.paths[path]?.number ?? 0 < number { state.paths[path] = mark }
       for url in change.set.urls {
-        let mark = Self.next(after: state.urls[url], mark, change.tags[url], held[url] ?? [])
+        let mark = Self.next(after: state.urls[url], mark, change.tags[url], held[url] ?? [], change.isInOrder)
         state.urls[url] = mark
         if let older = mark.tags?.older, !older.isEmpty { marked.older[url] = Set(older) }
       }
@@ -135,7 +135,9 @@ final class ChangeMarks: Sendable {
   }
 
   /// Returns the mark of a URL after a change.
-  private static func next(after old: Mark?, _ new: Mark, _ tag: String?, _ held: [String]) -> Mark {
+  private static func next(
+    after old: Mark?, _ new: Mark, _ tag: String?, _ held: [String], _ isInOrder: Bool
+  ) -> Mark {
     var mark = new
     guard let tag else { return old.map { $0.number > new.number ? $0 : new } ?? new }
     guard let old else {
@@ -143,9 +145,10 @@ final class ChangeMarks: Sendable {
       return mark
     }
     guard old.number <= new.number else {
-      // A later change was told already. This version is none from before it.
+      // A later change was told already. A version that this client has written may be from after
+      // it.
       mark = old
-      mark.tags?.forget(tag)
+      if isInOrder { mark.tags?.add([tag]) } else { mark.tags?.forget(tag) }
       return mark
     }
     if var tags = old.tags, tags.current == tag {

@@ -91,10 +91,17 @@ final class OwnWrites: Sendable {
     return state.withLock { state in state.accepted[id].flatMap { $0.isTold ? nil : $0 } }
   }
 
-  /// Returns the answer that has told this tag.
+  /// Returns the answer that has told this tag, once: whoever sets the same version later makes a
+  /// change of their own.
   func acceptance(of url: String, _ tag: String) -> Acceptance? {
     guard isFollowed else { return nil }
-    return state.withLock { state in state.byTag[TaggedURL(url: url, tag: tag)].flatMap { state.accepted[$0] } }
+    return state.withLock { state in
+      guard let id = state.byTag[TaggedURL(url: url, tag: tag)], let own = state.accepted[id], !own.isTold else {
+        return nil
+      }
+      state.accepted[id]?.isTold = true
+      return own
+    }
   }
 
   /// Notes that the server has told the changes of these writes. Everybody who is told a change
@@ -167,7 +174,8 @@ extension LayerContext {
   private func acceptance(
     _ response: HTTPResponse, of request: HTTPRequest, _ key: RecordKey
   ) -> OwnWrites.Acceptance? {
-    guard Invalidation.isAcceptance(response) else { return nil }
+    // After a 202 or a redirect, the change may not be there yet (RFC 9110 §15.3.3).
+    guard response.status.kind == .successful, response.status != .accepted else { return nil }
     let fields = response.headerFields
     // The tag is that of what was created, or of what the content is (RFC 9110 §8.8.3, §15.3.2).
     let place = response.status == .created ? fields[.location] ?? fields[.contentLocation] : fields[.contentLocation]

@@ -7,6 +7,9 @@ package struct ToldChange: Sendable {
   package var set: KeySet
   /// The strong entity tags that URLs of ``set`` have now.
   package var tags: [String: String]
+  /// A Boolean value that indicates whether the change was made before all that were told later,
+  /// even if it is marked after them.
+  var isInOrder = false
 
   package init(_ set: KeySet, tags: [String: String] = [:]) { (self.set, self.tags) = (set, tags) }
 }

@@ -75,6 +75,9 @@ package struct ToldChangeOfValue: Sendable {
   fileprivate let value: ToldValue
   fileprivate let replacements: [ToldReplacement]
 
+  /// A Boolean value that indicates whether no copy can be replaced.
+  package var isVoid: Bool { replacements.isEmpty }
+
   /// Replaces each copy that is still the earlier version, and that nothing else concerns: no
   /// request, no write, no draft and no local value. The others are left as they are.
   package func finish() async {
@@ -99,5 +102,9 @@ extension LayerContext {
   }
 
   /// Marks the change of a value that was told, for the copies that were not replaced.
-  package func mark(_ change: ToldChange, of value: ToldChangeOfValue) { mark(change, as: value.moment) }
+  package func mark(_ change: ToldChange, of value: ToldChangeOfValue) {
+    var change = change
+    change.isInOrder = true
+    mark(change, as: value.moment)
+  }
 }

@@ -97,6 +97,36 @@ struct AddLike: Mutation {
     }
   }
 
+  @Test func `a version that somebody else sets again is asked for`() async {
+    await Newsroom.run { newsroom, layer in
+      newsroom.tagsResponses.change { $0 = true }
+      let screen = try await Self.begin(newsroom, layer)
+      try await WriteWay.send.write(layer)
+      newsroom.tell(#"{"url":"posts/1","etag":"\"2\""}"#, at: "a.2")
+      try await newsroom.settle(.seconds(30))
+      for (number, likes) in [(3, 1), (4, 2)] {
+        newsroom.likes.change { $0[1] = likes }
+        newsroom.tell(#"{"url":"posts/1","etag":"\"\#(likes)\""}"#, at: "a.\(number)")
+        try await newsroom.settle(.seconds(30))
+        #expect(screen.likes == likes)
+      }
+    }
+  }
+
+  @Test func `a write that the server carries out after its 202 is no echo`() async {
+    await Newsroom.run { newsroom, layer in
+      newsroom.defersWrites.change { $0 = true }
+      let screen = try await Self.begin(newsroom, layer)
+      try await WriteWay.send.write(layer)
+      try await newsroom.settle()
+      newsroom.likes.change { $0[1] = 7 }
+      let id = newsroom.changeIDs.value.last.flatMap(\.self) ?? ""
+      newsroom.tell(#"{"url":"posts/1","by":"\#(id)"}"#, at: "a.2")
+      try await newsroom.settle(.seconds(30))
+      #expect(screen.likes == 7)
+    }
+  }
+
   @Test func `what else the write has changed is asked for once`() async {
     await Newsroom.run { newsroom, layer in
       let screen = try await Self.begin(newsroom, layer)

@@ -36,6 +36,8 @@ final class Newsroom: Sendable {
   let latency = Shared(Duration.milliseconds(10))
   /// `true` while the server accepts requests for the stream and sends no head.
   let isMute = Shared(false)
+  /// A Boolean value that indicates whether a write is answered with 202, and carried out later.
+  let defersWrites = Shared(false)
   /// A Boolean value that indicates whether responses have an `ETag`, which is the number of likes.
   let tagsResponses = Shared(false)
   /// The likes that a replica answers with; `nil` for the present ones.
@@ -164,6 +166,7 @@ extension Newsroom {
   private func change(_ number: Int, _ request: HTTPRequest) async throws -> (HTTPResponse, Data) {
     let id = request.headerFields[.changeID]
     changeIDs.change { $0.append(id) }
+    if defersWrites.value { return (HTTPResponse(status: .accepted), Data()) }
     likes.change { $0[number] += 1 }
     let now = likes.value[number]
     beforeAnswer.value?(id)
