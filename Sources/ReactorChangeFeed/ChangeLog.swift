@@ -133,7 +133,7 @@ enum ChangeEncoding {
 }
 
 extension ChangeTarget {
-  /// The same change as one that carries no value.
+  /// The same change, without the value.
   fileprivate var withoutValue: ChangeTarget {
     switch self {
     case .value(let url, _, _, let etag), .merge(let url, _, _, let etag): .url(url, etag: etag)

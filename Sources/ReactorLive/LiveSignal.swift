@@ -181,6 +181,7 @@ struct ChangeReader: Sendable {
     }
     guard let merge = target.merge else { return nil }
     var patch: JSONValue? = merge
+    // A patch that cannot be read leaves a change without a value, which is asked for.
     if case .string(let text) = merge { patch = try? JSONValue(parsing: Data(text.utf8)) }
     return patch.flatMap { ToldValue(url, .merge($0), from: target.from, etag: target.etag) }
   }

@@ -11,7 +11,7 @@ struct HeldChange: Sendable {
   var until: Duration
 }
 
-/// What a change does: marks, and requests of what is observed.
+/// The effects of a change: marks, and requests of observed keys.
 extension LiveUpdates {
   /// The time for which a write can hold a request back.
   static let patience: Duration = .seconds(10)

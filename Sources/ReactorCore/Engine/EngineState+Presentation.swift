@@ -1,6 +1,6 @@
 import Foundation
 
-/// What another module shows over the copies of keys; see ``LayerPresentation``.
+/// The changes that another module shows over the copies of keys; see ``LayerPresentation``.
 extension EngineState {
   /// Returns the changes over a key without a copy; `nil` for most keys.
   func changes(of key: RecordKey) -> (any KeyPresentation)? {

@@ -19,7 +19,7 @@ extension ReactorEngine {
   }
 
   /// Returns a snapshot that has arrived with its presentation. A model that is in memory already
-  /// keeps the one that it arrived with.
+  /// keeps its presentation.
   func presented(_ snapshot: Snapshot<AnyModel>, of key: RecordKey) -> Snapshot<AnyModel> {
     guard let presentation = flow.presentation else { return snapshot }
     var snapshot = snapshot

@@ -10,7 +10,7 @@ final class ChangeMarks: Sendable {
   private struct Mark {
     var number: Generation
     var date: Date
-    /// What is known of the entity tags of the URL; `nil` after a change without one.
+    /// The known entity tags of the URL; `nil` after a change without one.
     var tags: ToldTags?
 
     init(number: Generation, date: Date) { (self.number, self.date) = (number, date) }
@@ -175,7 +175,7 @@ final class ChangeMarks: Sendable {
   /// Removes the marks. Call it before everything that was requested earlier is removed.
   func removeAll() { state.withLock { $0 = State() } }
 
-  /// Returns `true` if a tag is that of a version from before the latest change, although the copy
+  /// Returns `true` if a tag belongs to a version from before the latest change, although the copy
   /// was requested after that.
   func isLagging(_ tag: String, of url: String, requestedAs number: Generation) -> Bool {
     guard knowsTags.load(ordering: .acquiring) else { return false }

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCaching
 import Synchronization
 
-/// What a server has told of changes, for a part that listens to it.
+/// The changes that a server has told, for a part that listens to it.
 extension LayerContext {
   /// Marks stale what `set` has and was requested before now, in memory, on disk and on its way.
   ///

@@ -9,9 +9,9 @@ import Synchronization
 /// change already. A write is recognized by its `Change-Id`, which the server repeats, or by the
 /// entity tag of its answer.
 final class OwnWrites: Sendable {
-  /// What is sent with a write.
+  /// The id that is sent with a write.
   enum Naming: UInt8 {
-    /// Nobody listens to the server, and nothing is noted.
+    /// The layer follows no server, and notes nothing.
     case none
     /// No id: the server repeats none.
     case tags
@@ -91,8 +91,8 @@ final class OwnWrites: Sendable {
     return state.withLock { state in state.accepted[id].flatMap { $0.isTold ? nil : $0 } }
   }
 
-  /// Returns the answer that has told this tag, once: whoever sets the same version later makes a
-  /// change of their own.
+  /// Returns the answer that has told this tag, once: if the same version is set again later,
+  /// that is another change.
   func acceptance(of url: String, _ tag: String) -> Acceptance? {
     guard isFollowed else { return nil }
     return state.withLock { state in
@@ -104,8 +104,8 @@ final class OwnWrites: Sendable {
     }
   }
 
-  /// Notes that the server has told the changes of these writes. Everybody who is told a change
-  /// knows its id, so another change of the same id is somebody else's.
+  /// Notes that the server has told the changes of these writes. All clients that are told a
+  /// change know its id, so another change of the same id is another client's.
   func wereTold(_ ids: Set<String>) {
     guard isFollowed else { return }
     state.withLock { state in
@@ -140,7 +140,7 @@ final class OwnWrites: Sendable {
 extension LayerContext {
   /// Notes the answers to writes from now on, for ``mark(_:by:)``.
   ///
-  /// - Parameter sendsIDs: `true` to send each attempt of a write with a `Change-Id` of its own.
+  /// - Parameter sendsIDs: `true` to send each attempt of a write with its own `Change-Id`.
   package func followOwnWrites(sendsIDs: Bool) { ownWrites.follow(sendsIDs ? .ids : .tags) }
 
   /// A Boolean value that indicates whether an attempt of this layer has this `Change-Id`, and no

@@ -3,7 +3,7 @@ import HTTPCaching
 
 /// A change that a server has told.
 package struct ToldChange: Sendable {
-  /// What has changed.
+  /// The resources that have changed.
   package var set: KeySet
   /// The strong entity tags that URLs of ``set`` have now.
   package var tags: [String: String]

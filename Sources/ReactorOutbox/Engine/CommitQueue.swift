@@ -23,7 +23,7 @@ final class CommitQueue: Sendable {
     case removeAll(Staying)
   }
 
-  /// What stays when everything else is removed.
+  /// The entries and copies that stay when everything else is removed.
   struct Staying: Sendable {
     /// Returns the entries. Called when it is the removal's turn.
     var entries: @Sendable () -> Set<UUID> = { [] }

@@ -6,14 +6,16 @@ import ReactorLive
 import ReactorTesting
 import Synchronization
 
-/// A number whose server counts its changes.
-private struct Count: Codable, Hashable { var count: Int }
+extension LiveWorld {
+  /// A number whose server counts its changes.
+  struct Count: Codable, Hashable { var count: Int }
 
-/// A layer in one process.
-private struct Process: Sendable {
-  let layer: ModelLayer
-  let reactor: Reactor<Count>
-  let process: SimulatedProcess
+  /// A layer in one process.
+  struct Process: Sendable {
+    let layer: ModelLayer
+    let reactor: Reactor<Count>
+    let process: SimulatedProcess
+  }
 }
 
 /// A world of layers that follow the changes of a server, and make changes. The server forgets its
@@ -21,7 +23,7 @@ private struct Process: Sendable {
 /// changes with or without entity tags, values, differences and the ids of writes, and has replicas
 /// that lag. The processes of the layers are killed and launched again.
 final class LiveWorld: Sendable {
-  fileprivate struct Server {
+  struct Server {
     var counts = [Int](repeating: 1, count: LiveWorld.paths)
     var space = 1
     /// The change of each position of the space, from the first that is kept.
@@ -40,26 +42,26 @@ final class LiveWorld: Sendable {
     var head: String { "s\(space).\(first + log.count - 1)" }
   }
 
-  fileprivate static let paths = 6
+  static let paths = 6
   /// The path that is never fetched nor observed.
-  private static let quiet = 5
-  private static let heartbeat: Duration = .seconds(5)
+  static let quiet = 5
+  static let heartbeat: Duration = .seconds(5)
 
-  private let world: SimulatedWorld
-  private let server = Mutex(Server())
+  let world: SimulatedWorld
+  let server = Mutex(Server())
   private let backend: Backend
   private let live: LiveConfiguration
   private let haveDisks: [Bool]
   /// The process of each layer that runs now.
-  private let processes: Shared<[Process]>
-  private let relaunches = Shared([0, 0])
+  let processes: Shared<[Process]>
+  let relaunches = Shared([0, 0])
   /// The paths that each layer's user watches.
-  private let watched: [[Int]]
+  let watched: [[Int]]
   /// The number of removals that have begun, for each layer.
   private let removals: [Shared<Int>]
-  private let requests = Shared<[Int]>([Int](repeating: 0, count: LiveWorld.paths))
+  let requests = Shared<[Int]>([Int](repeating: 0, count: LiveWorld.paths))
   /// The time at which a stream last had a byte.
-  private let heardAt = Shared<Duration>(.zero)
+  let heardAt = Shared<Duration>(.zero)
   private let limit: Int
   /// For the streams, until ``release()``.
   private let itself = Shared<LiveWorld?>(nil)
@@ -259,73 +261,6 @@ extension LiveWorld {
       return count
     }
   }
-
-  /// A stream is called live only while bytes come.
-  private func judgeStatus(_ layer: Int) {
-    let silence = world.clock.now.elapsed - heardAt.value
-    world.check(
-      processes.value[layer].layer.live?.status.isLive != true || silence <= Self.heartbeat * 2.5 + .milliseconds(1),
-      "layer \(layer) is live, and nothing came for \(silence)")
-  }
-
-  func judgeEnd() async {
-    try? await world.clock.sleep(for: .seconds(300))
-    let before = requests.value
-    for (layer, paths) in watched.enumerated() {
-      let process = processes.value[layer]
-      let status = process.layer.live?.status
-      world.check(
-        paths.isEmpty || status?.isLive == true, "layer \(layer) is \(status.map(\.description) ?? "nil") at the end")
-      for path in paths {
-        let shown = process.reactor.cached(Resource("\(path)"))?.count
-        // Without a value, no event concerns a stream. One of a removed value waits for a caller,
-        // and one that failed for the next reason to ask.
-        guard let shown, isDated(layer) else { continue }
-        let (real, hasLagged) = server.withLock { ($0.counts[path], !$0.lags[path].isEmpty) }
-        // A replica that lagged for too long leaves a value that is known to be old.
-        if shown != real, hasLagged, await process.reactor.isStale(path) { continue }
-        world.check(shown == real, "layer \(layer) shows \(shown) for \(path), and the server has \(real)")
-      }
-    }
-    try? await world.clock.sleep(for: .seconds(60))
-    world.check(requests.value == before, "requests are sent, and nothing has changed")
-    world.check(requests.value[Self.quiet] == 0, "a path was requested that is not observed")
-    await judgeEchoes()
-    // Records on disk are compared with marks by their dates, here and below.
-    guard world.setBack == .zero else { return }
-    for (layer, paths) in watched.enumerated() where !paths.isEmpty { await judgeUnobserved(layer) }
-  }
-
-  /// Each layer writes what it observes. The layer that has written it sends only the
-  /// write; each other layer that observes it asks at most once.
-  private func judgeEchoes() async {
-    for (layer, paths) in watched.enumerated() {
-      let process = processes.value[layer]
-      guard let path = paths.first(where: { process.reactor.cached(Resource("\($0)")) != nil }) else { continue }
-      let before = requests.value[path]
-      do { try await process.layer.send(Resource("\(path)", method: .put, body: Data())) } catch { continue }
-      try? await world.clock.sleep(for: .seconds(60))
-      let count = requests.value[path] - before
-      let watchers = watched.count { $0.contains(path) }
-      world.check((1...watchers).contains(count), "a write of \(path) by \(layer) was asked for \(count) times")
-      let (shown, real) = (process.reactor.cached(Resource("\(path)"))?.count, server.withLock { $0.counts[path] })
-      world.check(shown == real, "layer \(layer) shows \(shown ?? 0) for its write of \(path), which is \(real)")
-    }
-  }
-
-  /// In a second process, an observed value may be a record on disk, too. A clock that was set back
-  /// makes its date worthless.
-  private func isDated(_ layer: Int) -> Bool { relaunches.value[layer] == 0 || world.setBack == .zero }
-
-  /// An unobserved path is asked for if it has changed since, in whatever process.
-  private func judgeUnobserved(_ layer: Int) async {
-    for path in 0..<Self.quiet {
-      let read = try? await processes.value[layer].reactor.fetch(Resource("\(path)")).count
-      let real = server.withLock { $0.counts[path] }
-      world.check(
-        read == nil || read == real, "layer \(layer) reads \(read ?? 0) for \(path), and the server has \(real)")
-    }
-  }
 }
 
 extension LiveWorld {
@@ -436,13 +371,5 @@ private struct FeedPieces: AsyncSequence, Sendable {
       world.heard()
       return Array(text.utf8)[...]
     }
-  }
-}
-
-extension Reactor<Count> {
-  /// A Boolean value that indicates whether what is shown of a path is known to be old.
-  fileprivate func isStale(_ path: Int) async -> Bool {
-    for await state in states(for: Resource("\(path)"), policy: .cacheOnly) { return state.isStale }
-    return false
   }
 }

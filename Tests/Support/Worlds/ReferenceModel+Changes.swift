@@ -5,7 +5,7 @@ import ReactorCore
 import ReactorTesting
 import Synchronization
 
-/// What users do.
+/// The changes that users make.
 extension ReferenceModel {
   /// Begins a local write.
   ///

@@ -136,8 +136,8 @@ extension OutboxReference {
     server.forms.change { $0[mark] = form }
   }
 
-  /// What a user discards has an outcome that nobody has changed: in the store, it waits for a
-  /// decision. An entry that the process cannot read may be discarded in any state.
+  /// An entry that a user discards has an outcome that has not changed: in the store, it waits for
+  /// a decision. An entry that the process cannot read may be discarded in any state.
   func judgeDecisions(_ changes: [OutboxChange], in client: Int, knowsAll: Bool) {
     guard let view = view(client) else { return }
     for case .remove(let id) in changes where view.discarding.contains(id) {
