@@ -150,7 +150,7 @@ test-browser: system ## the newsroom in a headless Chromium, if that is installe
 	fi; \
 	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom;) \
 	NEWSROOM="$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
-	  $(PYTHON) -m unittest discover -v -s $(NEWSROOM)/BrowserTests
+	  $(PYTHON) $(NEWSROOM)/BrowserTests/run
 
 screenshots: browser ## pictures of the newsroom, into Documentation/Images
 	$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom
