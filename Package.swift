@@ -55,11 +55,14 @@ let libraries: [Target] = [
     swiftSettings: settings),
   .target(name: "HTTPCachingProxy", dependencies: httpTypes + ["HTTPCaching"], swiftSettings: settings),
   .target(
-    name: "ReactorCore",
-    dependencies: httpTypes + [
-      "FastJSON", "HTTPCaching", .target(name: "CReactorNetlink", condition: .when(platforms: [.linux])),
-    ], swiftSettings: settings),
+    name: "ReactorCore", dependencies: httpTypes + ["FastJSON", "HTTPCaching"], swiftSettings: settings),
+  .target(
+    name: "ReactorNetlink",
+    dependencies: ["ReactorCore", .target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))],
+    swiftSettings: settings),
   .target(name: "CReactorNetlink"),
+  .target(
+    name: "ReactorMiddleware", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorWrites", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
   .target(
@@ -118,7 +121,7 @@ let support: [Target] = [
     name: "TestSupport",
     dependencies: httpTypes + [
       "HTTPCaching", "HTTPCachingProxy", "ReactorConformance", "ReactorCore", "ReactorFleet", "ReactorLists",
-      "ReactorLive", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorWrites",
+      "ReactorLive", "ReactorMiddleware", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorWrites",
     ], path: "Tests/Support", swiftSettings: settings(trait: "SQLite")),
   // `make demo`. A target of this package, so that it compiles little and resolves less.
   .executableTarget(
@@ -151,18 +154,22 @@ let tests: [Target] = [
   tests(
     of: "Scenarios",
     httpTypes + [
-      "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorOutbox",
-      "ReactorTesting", "ReactorWrites", "TestSupport",
+      "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorMiddleware",
+      "ReactorOutbox", "ReactorTesting", "ReactorWrites", "TestSupport",
     ]),
-  tests(of: "Races", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
+  tests(
+    of: "Races",
+    httpTypes + [
+      "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorMiddleware", "ReactorTesting", "TestSupport",
+    ]),
   tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorConformance", "ReactorTesting"]),
   // Suites that run after all others: they need both processors, kill processes, fail disks, damage
   // files, run programs or measure memory.
   tests(
     of: "Faults",
     sqlite + httpTypes + [
-      "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorConformance", "ReactorTesting",
-      "ReactorDemo",
+      "HTTPCaching", "ReactorCore", "ReactorNetlink", "ReactorOutbox", "ReactorSQLite", "ReactorConformance",
+      "ReactorTesting", "ReactorDemo",
       "TestSupport", "StoreWriter", "Simulate",
       .target(name: "CFaultVFS", condition: .when(traits: ["SQLite", "Server"])),
     ], settings: settings(trait: "SQLite")),
@@ -174,14 +181,22 @@ let tests: [Target] = [
   // swift-async-algorithms is for one page of the documentation.
   tests(
     of: "ReactorOperatorsTests",
-    httpTypes + ["ReactorOperators", "ReactorCore", "ReactorTesting", "TestSupport"]
+    httpTypes + ["ReactorOperators", "ReactorCore", "ReactorMiddleware", "ReactorTesting", "TestSupport"]
       + products(["AsyncAlgorithms"], package: "swift-async-algorithms", trait: "Server"),
     settings: settings(trait: "AsyncAlgorithms")),
   tests(
     of: "ReactorCoreTests",
     httpTypes + [
-      "ReactorCore", "ReactorConformance", "ReactorTesting", "ReactorWrites", "SwiftUIStandIn", "TestSupport",
+      "ReactorCore", "ReactorConformance", "ReactorMiddleware", "ReactorTesting", "ReactorWrites", "SwiftUIStandIn",
+      "TestSupport",
     ]),
+  tests(
+    of: "ReactorMiddlewareTests",
+    httpTypes + [
+      "ReactorMiddleware", "ReactorCore", "ReactorLoopback", "ReactorTesting", "TestSupport",
+    ]),
+  tests(
+    of: "ReactorNetlinkTests", ["ReactorNetlink", "ReactorConformance", "ReactorCore", "ReactorTesting"]),
   tests(
     of: "ReactorWritesTests",
     httpTypes + ["ReactorWrites", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
@@ -193,8 +208,8 @@ let tests: [Target] = [
   tests(
     of: "ReactorOutboxTests",
     httpTypes + [
-      "ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorTesting", "ReactorWrites",
-      "TestSupport",
+      "ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorMiddleware", "ReactorTesting",
+      "ReactorWrites", "TestSupport",
     ]),
   tests(
     of: "ReactorFleetTests",
@@ -205,14 +220,15 @@ let tests: [Target] = [
   tests(
     of: "ServerSentEventsTests",
     httpTypes + [
-      "ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorConformance", "ReactorTesting", "TestSupport",
+      "ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorConformance", "ReactorMiddleware",
+      "ReactorTesting", "TestSupport",
     ]),
   tests(of: "ReactorFluxTests", ["ReactorFlux"]),
   tests(
     of: "ReactorLiveTests",
     httpTypes + [
-      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorOutbox",
-      "ReactorTesting", "ReactorWrites", "ServerSentEvents", "TestSupport",
+      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorMiddleware",
+      "ReactorOutbox", "ReactorTesting", "ReactorWrites", "ServerSentEvents", "TestSupport",
     ]),
   tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
   tests(
@@ -261,6 +277,8 @@ let package = Package(
     .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
     .library(name: "HTTPCachingProxy", targets: ["HTTPCachingProxy"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
+    .library(name: "ReactorMiddleware", targets: ["ReactorMiddleware"]),
+    .library(name: "ReactorNetlink", targets: ["ReactorNetlink"]),
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
     .library(name: "ReactorWrites", targets: ["ReactorWrites"]),
     .library(name: "ReactorLists", targets: ["ReactorLists"]),

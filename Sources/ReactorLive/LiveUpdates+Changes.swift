@@ -29,7 +29,7 @@ extension LiveUpdates {
       let held = HeldChange(set: change.set, id: id, until: time + Self.patience)
       return state.withLock { $0.held.append(held) }
     }
-    let factor = layer.configuration.powerSaving.isOn ? 4.0 : 1
+    let factor = layer.configuration.lowPower.source.isOn ? 4.0 : 1
     let wait = spread * random.share() * factor
     guard wait > .zero else { return enqueue(change.set, at: time) }
     state.withLock { $0.spread(change.set, until: time + wait) }

@@ -46,7 +46,7 @@
       waitingTime = FloatingPointCounter(label: "reactor.fleet.lease.wait.time", dimensions: common, factory: factory)
     }
 
-    func fetched(_ fetch: InstrumentedFetch, _ result: InstrumentedFetch.Result) {
+    func fetched(_ fetch: ModelLayer.InstrumentedFetch, _ result: ModelLayer.InstrumentedFetch.Result) {
       requests(1, source: result.source?.rawValue ?? "none", isFresh: result.isFresh, model: fetch.model)
       if result.hasJoined { counter("reactor.flights.joined").increment() }
       switch result.source {
@@ -61,7 +61,7 @@
       saved(count, "memory")
     }
 
-    func flown(_ flight: InstrumentedFlight, _ error: ReactorError?, in duration: Duration) {
+    func flown(_ flight: ModelLayer.InstrumentedFlight, _ error: ReactorError?, in duration: Duration) {
       let source = error == nil ? (flight.isShared ? "fleet" : "network") : "none"
       let recorder = flightRecorders.handler(source) {
         Recorder(label: "reactor.flight.duration", dimensions: common + [("source", source)], factory: factory)

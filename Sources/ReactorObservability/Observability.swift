@@ -21,7 +21,7 @@
   /// has a key, a URL or a scope as a dimension.
   ///
   /// The guide <doc:Telemetry> lists the names.
-  public final class Observability: LayerInstrument {
+  public final class Observability: ModelLayer.Instrument {
     let logger: Logger?
     let metrics: LayerMetrics
     private let ownTracer: (any Tracer)?
@@ -143,7 +143,9 @@
     }
 
     /// Runs a fetch in the span `reactor.fetch`, and links it to the flight that it has joined.
-    public func fetch(_ fetch: InstrumentedFetch, _ body: () async -> InstrumentedFetch.Result) async {
+    public func fetch(_ fetch: ModelLayer.InstrumentedFetch, _ body: () async -> ModelLayer.InstrumentedFetch.Result)
+      async
+    {
       guard let tracer else { return metrics.fetched(fetch, await body()) }
       let span: any Span = tracer.startSpan("reactor.fetch")
       let result = await ServiceContext.$current.withValue(span.context) { await body() }
@@ -164,7 +166,7 @@
 
     /// Runs the request of a flight in the span `reactor.flight`. In the background, the span
     /// starts a new trace, with a link to the fetch that caused it.
-    public func flight(_ flight: InstrumentedFlight, _ body: () async -> ReactorError?) async {
+    public func flight(_ flight: ModelLayer.InstrumentedFlight, _ body: () async -> ReactorError?) async {
       guard let tracer else {
         _ = await measured(flight, body)
         return
@@ -189,7 +191,7 @@
     ///
     /// - Throws: the error of `send`. It is not recorded in the span, since it may name the URL.
     public func attempt(
-      _ attempt: InstrumentedAttempt, _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
+      _ attempt: ModelLayer.InstrumentedAttempt, _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
     ) async throws -> (HTTPResponse, Data) {
       let method = attempt.request.method.conventional
       let server = ServerAddress(attempt.request)
@@ -221,7 +223,7 @@
     }
 
     private func measured(
-      _ flight: InstrumentedFlight, _ body: () async -> ReactorError?
+      _ flight: ModelLayer.InstrumentedFlight, _ body: () async -> ReactorError?
     ) async -> ReactorError? {
       let start = ContinuousClock.now
       let error = await body()
@@ -256,7 +258,7 @@
       setStatus(SpanStatus(code: .error))
     }
 
-    fileprivate func describe(_ attempt: InstrumentedAttempt, _ method: String, _ server: ServerAddress) {
+    fileprivate func describe(_ attempt: ModelLayer.InstrumentedAttempt, _ method: String, _ server: ServerAddress) {
       updateAttributes {
         $0["http.request.method"] = method
         if method == "_OTHER" { $0["http.request.method_original"] = attempt.request.method.rawValue }

@@ -69,7 +69,7 @@ package final class TaskHandle: Sendable {
   }
 
   /// The priority to create the task with; `nil` once there is a task.
-  var priority: TaskPriority? {
+  package var priority: TaskPriority? {
     state.withLock { state in
       if case .unborn(let priority) = state { priority } else { nil }
     }

@@ -27,7 +27,7 @@ extension ReactorEngine {
     }
     // Replaced unless the instrument does not run the fetch.
     var outcome = KeyState.Outcome.failure(.cancelled)
-    await instrument.fetch(InstrumentedFetch(key: key, model: name, policy: policy)) {
+    await instrument.fetch(ModelLayer.InstrumentedFetch(key: key, model: name, policy: policy)) {
       let joined = await join(waiter, key, priority)
       outcome = joined.outcome
       return result(joined.outcome, joined.entered, of: resource)
@@ -62,12 +62,12 @@ extension ReactorEngine {
 
   private func result(
     _ outcome: KeyState.Outcome, _ entered: EngineState.Entered?, of resource: Resource
-  ) -> InstrumentedFetch.Result {
+  ) -> ModelLayer.InstrumentedFetch.Result {
     let copy = try? outcome.get().copy
     let isFresh = copy.map { reader.rule.status(of: $0, for: resource, at: now)?.isFresh == true } ?? false
     let source = entered.map { $0.flight.source(isFresh: isFresh) } ?? (isFresh ? .memory : .standIn)
     let error: ReactorError? = if case .failure(let error) = outcome { error } else { nil }
-    return InstrumentedFetch.Result(
+    return ModelLayer.InstrumentedFetch.Result(
       source: copy == nil ? nil : source, isFresh: isFresh, error: error, flight: entered?.flight,
       hasJoined: entered?.hasJoined == true)
   }
@@ -87,7 +87,7 @@ extension ReactorEngine {
     }
     guard flow.isReachable else { throw .noConnectivity }
     do {
-      return ShownModel(copy: CachedModel(try await flow.network(resource, FetchContext()), of: key, origin: .network))
+      return ShownModel(copy: CachedModel(try await flow.network(resource, .init()), of: key, origin: .network))
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       append(key, .failed(error))
@@ -181,7 +181,7 @@ extension ReactorEngine {
       return (held, entry?.flight?.machine.waiters.areUnconditional == true)
     }
     let known = isUnconditional ? nil : held
-    var context = FetchContext(stale: known?.isSelected(by: step.resource) == true ? known : nil)
+    var context = ReactorFlow.Context(stale: known?.isSelected(by: step.resource) == true ? known : nil)
     // Without a stored copy there are no validators.
     context.hasAskedPersistence = isUnconditional || loaded != nil
     if layer.upstream != nil {
@@ -215,7 +215,7 @@ extension ReactorEngine {
   /// Sends the request of a flight, and resolves its waiters.
   ///
   /// - Returns: the error of the request; `nil` if the request succeeded.
-  private func send(_ step: FlightStep, _ context: FetchContext<AnyModel>, lead: Double) async -> ReactorError? {
+  private func send(_ step: FlightStep, _ context: ReactorFlow<AnyModel>.Context, lead: Double) async -> ReactorError? {
     do {
       let snapshot = try await flow.network(step.resource, context).marked(by: layer.marks, step.key, step.ticket)
       note(context.outage?.ended(with: nil), step.key)
@@ -234,14 +234,14 @@ extension ReactorEngine {
   }
 
   /// Saves a response and resolves the waiters, in the order that
-  /// ``ReactorConfiguration/waitsForSave`` sets.
+  /// ``ReactorConfiguration/saving`` sets.
   ///
   /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
   private func finish(_ step: FlightStep, _ received: Snapshot<AnyModel>, lead: Double) async {
     let snapshot = keepingInstance(received, of: step)
     let stored = LayerChange.stored(step.key, step.ticket.number, snapshot.head?.variant)
     var saved: SaveResult?
-    if flow.configuration.waitsForSave {
+    if flow.configuration.saving != .inBackground {
       let wait = layer.budget.begin(step.key) { [weak self] in self?.saveIsLate(step, snapshot, lead: lead) }
       saved = await save(snapshot, step.resource, step.ticket)
       guard layer.budget.end(wait) else {
@@ -249,7 +249,7 @@ extension ReactorEngine {
         return
       }
     }
-    if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(step, error) }
+    if case .failed(let error) = saved, flow.configuration.saving == .required { return fail(step, error) }
     // A caller that gets the response also finds it through the layer's other reactors.
     if case .saved = saved { layer.announce(stored, except: self) }
     let now = now
@@ -269,7 +269,7 @@ extension ReactorEngine {
   private func saveIsLate(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double) {
     guard let error = layer.budget.error, let limit = layer.budget.limit else { return }
     append(step.key, .saveIsLate(after: limit))
-    if flow.configuration.failsWhenSaveFails { return fail(step, error) }
+    if flow.configuration.saving == .required { return fail(step, error) }
     let now = now
     guard update({ $0.succeeded(step, snapshot, lead: lead, isSaved: false, at: now) }) == .isOvertaken else {
       return

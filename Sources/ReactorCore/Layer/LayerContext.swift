@@ -118,7 +118,7 @@ package final class LayerContext: Sendable {
   package var parts: [any LayerPart] { connectedParts.withLock(\.self) }
 
   /// Adds the parts of a new layer, before it has a reactor.
-  func connect(_ extensions: [LayerExtension]) {
+  func connect(_ extensions: [ModelLayer.Extension]) {
     let parts = extensions.makeParts(of: self)
     connectedParts.withLock { $0 += parts }
   }

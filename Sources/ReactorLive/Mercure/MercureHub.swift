@@ -113,7 +113,7 @@ public struct MercureHub: Sendable {
   }
 }
 
-extension LayerExtension {
+extension ModelLayer.Extension {
   /// The extension that follows the updates of a Mercure hub.
   ///
   /// ```swift
@@ -142,7 +142,7 @@ extension LayerExtension {
     _ hub: MercureHub, covers: [ResourceSet] = [.all], heartbeat: Duration? = nil,
     configuration: LiveConfiguration = LiveConfiguration(),
     id: @escaping @Sendable (ServerSentEvent) -> String? = { LiveMapping.mercureID(of: $0) }
-  ) -> LayerExtension {
+  ) -> ModelLayer.Extension {
     let mapping = LiveMapping(naming: id, covers: covers, heartbeat: heartbeat)
     return live(mapping, configuration, place: hub.subscription) { layer in
       layer.backend?.baseURL.absoluteString ?? ""

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 import ReactorLive
+import ReactorMiddleware
 import ReactorTesting
 import ServerSentEvents
 import TestSupport

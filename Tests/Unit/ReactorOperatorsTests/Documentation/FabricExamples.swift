@@ -152,7 +152,7 @@
     }
 
     func lowPower() -> some Flags {
-      let isInLowPowerMode = SystemPowerSaving().updates
+      let isInLowPowerMode = ReactorConfiguration.SystemPowerSaving().updates
       return isInLowPowerMode
     }
 

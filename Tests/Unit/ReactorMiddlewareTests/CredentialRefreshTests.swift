@@ -1,14 +1,15 @@
 import Foundation
+import ReactorCore
 import TestSupport
 import Testing
 
-@testable import ReactorCore
+@testable import ReactorMiddleware
 
 /// Only the state machine: what it returns for each event.
 @Suite struct `The refresh of a credential` {
   private typealias Machine = CredentialRefresh<String>
 
-  /// The actions in words, without those that only tell others.
+  /// The actions in words, but for notifications.
   private func text(_ actions: [Machine.Action]) -> [String] {
     actions.compactMap { action in
       switch action {

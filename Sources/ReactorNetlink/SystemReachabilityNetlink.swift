@@ -2,6 +2,7 @@
   import CReactorNetlink
   import Dispatch
   import Glibc
+  import ReactorCore
   import Synchronization
 
   // For the members of `timeval`, as in HTTPCaching's FileSystem.

@@ -2,10 +2,10 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@testable import ReactorCore
+@testable import ReactorMiddleware
 
-/// Random walks through the state machine: in any order of events, no request waits for ever, none
-/// is resumed twice, and a signed-out credential is never used again.
+/// Random walks through the state machine: in any order of events, no request waits for ever or is
+/// resumed twice, and a signed-out credential is never used again.
 @Suite struct `Any walk of a credential's refresh` {
   private typealias Machine = CredentialRefresh<Int>
 
@@ -14,7 +14,7 @@ import Testing
     /// A request that has looked, and has not been refused yet.
     var requests: [Machine.Look] = []
     var waiting: Set<Machine.WaiterID> = []
-    /// Refreshes that still run, by number; one that is cancelled may go on to its end.
+    /// Refreshes that still run, by number. A cancelled refresh may go on to its end.
     var running: [UInt64] = []
     var current: UInt64?
     var isSignedOut = false

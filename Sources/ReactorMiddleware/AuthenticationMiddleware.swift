@@ -1,5 +1,7 @@
 public import Foundation
+import HTTPCaching
 public import HTTPTypes
+public import ReactorCore
 import Synchronization
 
 #if canImport(FoundationNetworking)
@@ -18,22 +20,22 @@ import Synchronization
 ///
 /// - After a 401 there is one refresh, however many requests wait for it. Each of them is then sent
 ///   once more. Requests that begin during the refresh wait too, and are sent once.
-/// - If the refresh fails, all of these requests fail with ``ReactorError/authentication(_:)``,
-///   even those whose 401 arrives later. A failure of the network or the server (5xx, 408, 425,
-///   429) is no refusal, and thrown as it is: the request is retried or a stale fallback served. So
-///   is any error of a transport or middleware that arrives as ``ReactorError/network(_:)``.
-///   The 401 of a request that began after the failure begins another refresh.
+/// - If the refresh fails, all of these requests fail with `ReactorError.authentication(_:)`, even
+///   those whose 401 arrives later. A failure of the network or the server (5xx, 408, 425, 429) is
+///   not a refusal, and is thrown as it is: the request is retried, or a stale fallback is served.
+///   So is any error of a transport or middleware that arrives as `ReactorError.network(_:)`. The
+///   401 of a request that began after the failure begins another refresh.
 /// - A late 401 for an old credential begins no refresh: the request is sent again with the newer
 ///   one.
 /// - A second 401 is the response. So is the 401 of another origin after a redirect: the credential
 ///   was not sent there.
-/// - A request that is cancelled while it waits ends at once. The refresh goes on, even without
+/// - A request that is cancelled while it waits throws at once. The refresh goes on, even without
 ///   waiters: the server may have replaced the refresh token already. Only ``signIn(_:)`` and
 ///   ``signOut()`` cancel it.
 /// - Header fields that the signature adds or changes are marked as never indexed (RFC 7541
 ///   §7.1.3). The transports of this package leave them out of a redirect to another origin.
 /// - After ``signOut()``, requests are neither signed nor sent. They fail with
-///   ``ReactorError/authentication(_:)`` of ``ReactorError/SignedOut`` until ``signIn(_:)``.
+///   `ReactorError.authentication(_:)` of `ReactorError.SignedOut` until ``signIn(_:)``.
 ///
 /// An instance serves one user. Create another for another user.
 public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddleware {
@@ -124,7 +126,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   public func signIn(_ credential: A.Credential) { transact { $0.machine.signIn(credential) } }
 
   /// Forgets the credential. A refresh under way is cancelled and its result dropped. The requests
-  /// that wait for it fail with ``ReactorError/cancelled``. ``ModelLayer/signOut()`` calls this
+  /// that wait for it fail with `ReactorError.cancelled`. `ModelLayer.signOut()` calls this
   /// method.
   public func signOut() { transact { $0.machine.signOut() } }
 
@@ -145,14 +147,6 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
       })
     return signed
   }
-}
-
-/// A middleware that says when requests can be signed again.
-package protocol SignInObservable {
-  /// Calls `body` after each sign-in, and after the first refresh that succeeds after a refused
-  /// one, for as long as `observer` lives.
-  func observeSignIn<Observer: AnyObject & Sendable>(
-    _ observer: Observer, _ body: @escaping @Sendable (Observer) -> Void)
 }
 
 private struct SignInObserver: Sendable {
@@ -354,7 +348,7 @@ public protocol Authenticator: Sendable {
   /// requests wait for it.
   ///
   /// If it throws, each of these requests fails: with a failure of the network or of the server
-  /// (5xx, 408, 425, 429) as it is, with any other error in ``ReactorError/authentication(_:)``.
+  /// (5xx, 408, 425, 429) as it is, with any other error in `ReactorError.authentication(_:)`.
   /// The call goes on when no request waits for it any more, and when the layer is released. It is
   /// cancelled at a sign-in and a sign-out. Later requests wait for it, so let it end: the requests
   /// of a transport have a time limit. Its own requests through the calling middleware are sent
@@ -363,8 +357,8 @@ public protocol Authenticator: Sendable {
   ///
   /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or
   /// by a separate request, whose response is not stored. It joins no flight, since the flight may
-  /// wait for the refresh. `states(for:)` fails there with ``ReactorError/invalidResource(_:)``,
-  /// except under ``FetchPolicy/cacheOnly``.
+  /// wait for the refresh. `states(for:)` fails there with `ReactorError.invalidResource(_:)`,
+  /// except under `FetchPolicy.cacheOnly`.
   func refresh(_ credential: Credential) async throws -> Credential
 
   /// Saves the credential for the next start of the program; `nil` after a sign-out, to delete it.
@@ -379,17 +373,4 @@ public protocol Authenticator: Sendable {
 extension Authenticator {
   /// Saves nothing.
   public func save(_ credential: Credential?) {}
-}
-
-extension ReactorError {
-  /// The error of requests after a sign-out. Nothing is sent in the user's name; see
-  /// ``ModelLayer/signOut()``.
-  public struct SignedOut: Error, Hashable, CustomStringConvertible {
-    /// Creates the error, for your own middleware.
-    public init() {}
-
-    public var description: String {
-      "the user is signed out; call signIn(_:) of the AuthenticationMiddleware with a new credential"
-    }
-  }
 }

@@ -1,16 +1,17 @@
+import ReactorCore
 import ReactorTesting
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import ReactorCore
+@testable import ReactorMiddleware
 
 @Suite struct SignInObserverTests {
   private final class Observer: Sendable {
     let calls = Atomic(0)
   }
 
-  @Test func `an observer is called while it lives, and none is left behind`() {
+  @Test func `an observer is called while it lives, and is removed afterwards`() {
     let middleware = AuthenticationMiddleware(TokenAuthenticator(), credential: "1", origins: [Bench.url])
     let observer = Observer()
     let called = Shared(0)

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import ReactorCore
 
 /// The credential of an ``AuthenticationMiddleware``, and the requests that wait for the next one:
 /// a state machine that returns actions.
@@ -45,8 +45,8 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
 
   private struct Refresh {
     let number: UInt64
-    /// The waiters in order of arrival. There are none if requests go on with the old credential,
-    /// and once all have left.
+    /// The waiters in order of arrival; empty if requests go on with the old credential, and once
+    /// all have left.
     var waiters: [WaiterID] = []
   }
 
@@ -153,7 +153,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     return [.save(credential)] + resume(.success(held)) + (isNews ? [.announce] : [])
   }
 
-  /// Ends the refresh under way, if there is one, for those who wait for it.
+  /// Resumes the waiters of the refresh under way, if there is one, and forgets it.
   private mutating func resume(_ result: Result<Held, any Error>) -> [Action] {
     guard let waiters = refresh.take()?.waiters, !waiters.isEmpty else { return [] }
     return [.resume(waiters, result)]
@@ -190,68 +190,5 @@ struct CredentialTerm: Sendable, Hashable {
     if isRefreshing { return isGood ? .sign : .awaitRefresh }
     guard isRefreshable, let due = hasFailed ? end : due, now >= due else { return .sign }
     return isGood ? .signAndRefresh : .awaitRefresh
-  }
-}
-
-/// The refresh of a credential that the current task is part of. It keeps a refresh from waiting
-/// for itself.
-///
-/// Requests of the refresh pass its middleware unsigned, and share no flight: a flight may be
-/// waiting for the refresh. Both rules end with the refresh, even for a task that outlives it.
-final class Refreshing: Sendable {
-  @TaskLocal private static var current: Refreshing?
-
-  private let middleware: ObjectIdentifier
-  private let outer: Refreshing?
-  private let isOver = Atomic<Bool>(false)
-
-  private init(_ middleware: ObjectIdentifier, within outer: Refreshing?) {
-    self.middleware = middleware
-    self.outer = outer
-  }
-
-  /// Runs `body` as a refresh of `middleware`.
-  static func run<Result: Sendable>(
-    of middleware: ObjectIdentifier, _ body: () async -> Result
-  ) async -> Result {
-    let refreshing = Refreshing(middleware, within: current)
-    defer { refreshing.isOver.store(true, ordering: .releasing) }
-    return await $current.withValue(refreshing) { await body() }
-  }
-
-  /// Runs `body` outside of any refresh, even if the current task is part of one.
-  static func outside(_ body: () async -> Void) async {
-    guard current != nil else { return await body() }
-    await $current.withValue(nil) { await body() }
-  }
-
-  /// Returns the error without the words about the body, which has tokens: of a request of the
-  /// refresh, in whatever layer.
-  static func redacted(_ error: any Error) -> any Error { isUnderWay ? withoutBody(error) : error }
-
-  /// Returns the error without the words about the body of the response.
-  static func withoutBody(_ error: any Error) -> any Error {
-    switch error {
-    case let error as ParserError: error.withoutBody
-    case ReactorError.parser(let error): ReactorError.parser(error.withoutBody)
-    case ReactorError.network(let error as ReactorError): ReactorError.network(withoutBody(error))
-    default: error
-    }
-  }
-
-  /// A Boolean value that indicates whether the current task is part of a refresh that has not
-  /// ended.
-  static var isUnderWay: Bool { isUnderWay { _ in true } }
-
-  /// Returns `true` if the current task is part of a refresh of `middleware` that has not ended.
-  static func isUnderWay(of middleware: ObjectIdentifier) -> Bool { isUnderWay { $0 == middleware } }
-
-  private static func isUnderWay(where isMeant: (ObjectIdentifier) -> Bool) -> Bool {
-    var next = current
-    while let refreshing = next {
-      if isMeant(refreshing.middleware), !refreshing.isOver.load(ordering: .acquiring) { return true }
-      next = refreshing.outer
-    }
-    return false
   }
 }

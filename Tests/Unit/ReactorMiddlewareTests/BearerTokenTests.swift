@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 import ReactorLoopback
+import ReactorMiddleware
 import ReactorTesting
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import ReactorMiddleware
 import ReactorTesting
 import TestSupport
 import Testing
@@ -85,7 +86,7 @@ extension BearerTokenTesting {
       configuration: configuration)
   }
 
-  /// The `Authorization` of each request; `-` where there was none.
+  /// The `Authorization` of each request; `-` for a request without one.
   func sent(_ server: MockServer) -> [String] { server.requests.map { $0["Authorization"] ?? "-" } }
 
   /// Runs `body` with a server of tokens, an API, and a token of it that has expired, which a layer

@@ -1,5 +1,7 @@
 public import Foundation
+import HTTPCaching
 public import HTTPTypes
+public import ReactorCore
 
 /// Signs every request to the given origins with a bearer token (RFC 6750).
 ///
@@ -9,7 +11,7 @@ public import HTTPTypes
 /// let backend = Backend(baseURL: api, authentication: BearerToken("ghp_…", origins: [api]))
 /// ```
 ///
-/// There is no refresh for it: a 401 is the response, ``ReactorError/server(_:body:)``, whose text
+/// There is no refresh for it: a 401 is the response, `ReactorError.server(_:body:)`, whose text
 /// names the request and shows the server's words.
 ///
 /// A token that expires has a closure that returns the next one:
@@ -32,12 +34,12 @@ public import HTTPTypes
 /// - A refresh that has begun runs to its end, even if the requests that wait for it are cancelled.
 ///   Only a sign-in and a sign-out cancel it.
 /// - A refresh that the network or the server fails (no connection, a timeout, 5xx, 408, 425, 429)
-///   signs nobody out. The requests fail with that error, and are retried like any other. It counts
-///   as no outage of their own server. Any other error of the closure is a refusal:
-///   ``ReactorError/authentication(_:)``.
-/// - ``ReactorError/network(_:)`` is a failure of the network whatever error is in it: the request
+///   does not sign the user out. The requests fail with that error, and are retried like any other.
+///   Their server has no outage by it. Any other error of the closure is a refusal:
+///   `ReactorError.authentication(_:)`.
+/// - `ReactorError.network(_:)` is a failure of the network whatever error is in it: the request
 ///   of the refresh had no answer, since its transport or a middleware threw an error. So throw
-///   another library's refusal as it is, or in ``ReactorError/authentication(_:)``.
+///   another library's refusal as it is, or in `ReactorError.authentication(_:)`.
 /// - An outbox that waits for a sign-in continues after one, and after a refresh that succeeds.
 ///
 /// An instance serves one user. Create another for another user.
@@ -124,8 +126,8 @@ public final class BearerToken: TransportMiddleware {
   /// Signs with a token from now on; see ``signIn(_:)-(Credential)``.
   public func signIn(_ token: String) { signIn(Credential(token)) }
 
-  /// Forgets the token. From then on, requests fail with ``ReactorError/authentication(_:)`` of
-  /// ``ReactorError/SignedOut`` until the next sign-in. ``ModelLayer/signOut()`` calls this method.
+  /// Forgets the token. From then on, requests fail with `ReactorError.authentication(_:)` of
+  /// `ReactorError.SignedOut` until the next sign-in. `ModelLayer.signOut()` calls this method.
   public func signOut() { middleware.signOut() }
 }
 

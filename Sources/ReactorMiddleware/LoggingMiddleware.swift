@@ -1,13 +1,15 @@
 public import Foundation
+import HTTPCaching
 public import HTTPTypes
+public import ReactorCore
 
-/// Reports each exchange after it has ended. As ``Backend/logging`` it is innermost, and reports
+/// Reports each exchange after it has ended. As `Backend.logging` it is innermost, and reports
 /// each attempt.
 ///
 /// ```swift
 /// let backend = Backend(baseURL: api, logging: LoggingMiddleware { entry in print(entry) })
 /// ```
-public struct LoggingMiddleware: TransportMiddleware {
+public struct LoggingMiddleware: TransportMiddleware, QueryHiding {
   /// The report of an exchange. It holds no header field and no body, and of the query no value but
   /// the numbers of paging items.
   public struct Entry: Sendable, Hashable, CustomStringConvertible {
@@ -56,7 +58,7 @@ public struct LoggingMiddleware: TransportMiddleware {
   /// - Parameters:
   ///   - clock: the clock that measures durations.
   ///   - numbers: the names of the query items, in any case, whose values are shown if they are
-  ///     numbers of at most nine digits. The layer's ``ReactorConfiguration/secretQueryItems`` are
+  ///     numbers of at most nine digits. The layer's `ReactorConfiguration.secretQueryItems` are
   ///     never shown. Default: ``pagingItems``; none with `[]`.
   ///   - sink: called once for each exchange, on the task of the request. It must return quickly.
   public init(
@@ -70,7 +72,7 @@ public struct LoggingMiddleware: TransportMiddleware {
   }
 
   /// Returns the same middleware, which does not show the values of `names` either.
-  func hiding(_ names: Set<String>) -> LoggingMiddleware {
+  package func hiding(_ names: Set<String>) -> LoggingMiddleware {
     var copy = self
     copy.secrets.formUnion(names.map { $0.lowercased() })
     return copy
@@ -99,21 +101,5 @@ public struct LoggingMiddleware: TransportMiddleware {
           text: "\(request.scheme ?? "")://\(request.authority ?? "")\(visible)", isURL: true, with: "…")
           + LoggedQuery(path: path, numbers: numbers, secrets: secrets).text,
         sent: body?.count ?? 0, outcome: outcome, duration: elapsed() - start))
-  }
-}
-
-/// Adds a `User-Agent` to requests that have none (RFC 9110 §10.1.5).
-struct UserAgentMiddleware: TransportMiddleware {
-  private let userAgent: String
-
-  /// - Parameter userAgent: product and version, such as `Newsroom/1.0`. A character that a header
-  ///   field cannot hold becomes a space.
-  init(_ userAgent: String) { self.userAgent = userAgent }
-
-  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
-    guard !request.headerFields.contains(.userAgent) else { return try await next(request, body) }
-    var request = request
-    request.headerFields[.userAgent] = userAgent
-    return try await next(request, body)
   }
 }

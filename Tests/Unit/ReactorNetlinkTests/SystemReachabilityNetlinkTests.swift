@@ -1,7 +1,9 @@
 #if os(Linux) && canImport(Glibc)
+  import ReactorConformance
+  import ReactorCore
   import Testing
 
-  @testable import ReactorCore
+  @testable import ReactorNetlink
 
   @Suite(.timeLimit(.minutes(5))) struct `Reachability without netlink` {
     @Test func `without netlink, reachability is always true`() async {
@@ -9,6 +11,15 @@
       var changes = monitor.changes.makeAsyncIterator()
       #expect(monitor.isReachable)
       #expect(await changes.next() == true)
+    }
+
+    @Test func `netlink's reachability is one for all of the process`() {
+      let (first, second) = (NetlinkReachability(), NetlinkReachability())
+      #expect(first.started() === second.started())
+    }
+
+    @Test func `netlink's reachability passes the suite of every reachability, where nothing changes`() async {
+      await ReachabilityConformance(.netlink).run()
     }
 
     @Test(arguments: 0..<500) func `garbage is passed over`(seed: UInt64) {
