@@ -3,6 +3,7 @@
   import Foundation
   import Observation
   import ReactorCore
+  import ReactorMiddleware
   import ReactorOperators
   import ReactorTesting
 
