@@ -53,6 +53,7 @@
   private var storesByType: [ObjectIdentifier: any Store] = [:]
   let tables = HandlerTables()
   let run = DispatchRun()
+  let effects = EffectTable()
   private var middlewares: [any Middleware] = []
 
   /// The number of actions in the chain that led to the current one.
