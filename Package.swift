@@ -60,7 +60,7 @@ let libraries: [Target] = [
       "FastJSON", "HTTPCaching", .target(name: "CReactorNetlink", condition: .when(platforms: [.linux])),
     ], swiftSettings: settings),
   .target(name: "CReactorNetlink"),
-  .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
+  .target(name: "ReactorOperators", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorWrites", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
   .target(
     name: "ReactorLists", dependencies: httpTypes + ["ReactorCore", "ReactorWrites"], swiftSettings: settings),
