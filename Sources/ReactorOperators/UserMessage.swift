@@ -65,8 +65,8 @@ struct WaitText {
 
   /// Returns `nil` for no wait, and for one of more than two days, which is no advice.
   init?(wait: Duration, locale: Locale) {
+    guard wait > .zero, wait <= .seconds(2 * 86_400) else { return nil }
     let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
-    guard seconds > 0, seconds <= 2 * 86_400 else { return nil }
     // Rounded up, so that nobody comes back too early.
     let (rounded, unit): (Int64, Duration.UnitsFormatStyle.Unit) =
       switch seconds {

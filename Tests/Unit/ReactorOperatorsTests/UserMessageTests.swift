@@ -98,6 +98,7 @@ private func answer(
     ("3600", "Try again in 60 minutes.", "Bitte in 60 Minuten erneut versuchen."),
     ("5401", "Try again in 2 hours.", "Bitte in 2 Stunden erneut versuchen."),
     ("172801", "Try again later.", "Bitte später erneut versuchen."),
+    ("99999999999999999999", "Try again later.", "Bitte später erneut versuchen."),
     ("0", "Try again later.", "Bitte später erneut versuchen."),
     ("Sun, 06 Nov 1994 08:49:37 GMT", "Try again in 7 seconds.", "Bitte in 7 Sekunden erneut versuchen."),
   ])
