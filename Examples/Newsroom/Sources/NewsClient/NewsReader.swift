@@ -60,7 +60,7 @@ public final class NewsReader {
     selection = try dispatcher.store(SelectionStore.self)
     readingList = try dispatcher.store(ReadingListStore.self)
     inspector?.show(guest.layer)
-    inspector?.show(dispatcher)
+    inspector?.show(dispatcher, values: .shown { store, field in store == "SelectionStore" && field == "article" })
     resume()
   }
 
