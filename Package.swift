@@ -17,12 +17,13 @@ let httpTypes: [Target.Dependency] = [
 func products(_ names: [String], package: String, trait: String) -> [Target.Dependency] {
   names.map { .product(name: $0, package: package, condition: .when(traits: [trait, "Server"])) }
 }
-// The trait Server stands for the four others and does not enable them: SwiftPM before 6.4 passes
+// The trait Server stands for the five others and does not enable them: SwiftPM before 6.4 passes
 // two enabled traits in a random order, and compiles everything again when the order changes (its
 // issue 10525). So the targets behind a trait define its name themselves.
 func settings(trait: String) -> [SwiftSetting] { settings + [.define(trait, .when(traits: ["Server"]))] }
 
 let sqlite = products(["GRDB", "GRDBSQLite"], package: "GRDB.swift", trait: "SQLite")
+let sealing = products(["Crypto"], package: "swift-crypto", trait: "Sealing")
 let asyncHTTPClient =
   products(["AsyncHTTPClient"], package: "async-http-client", trait: "AsyncHTTPClient")
   + products(["NIOCore", "NIOHTTP1", "NIOPosix"], package: "swift-nio", trait: "AsyncHTTPClient")
@@ -94,6 +95,9 @@ let libraries: [Target] = [
     name: "ReactorSQLite", dependencies: sqlite + ["HTTPCaching", "ReactorCore", "ReactorOutbox"],
     swiftSettings: settings(trait: "SQLite")),
   .target(
+    name: "ReactorSealing", dependencies: sealing + ["HTTPCaching", "ReactorCore", "ReactorFlux", "ReactorOutbox"],
+    swiftSettings: settings(trait: "Sealing")),
+  .target(
     name: "ReactorAsyncHTTPClient",
     dependencies: asyncHTTPClient + httpTypes + [
       "ReactorCore", .target(name: "CReactorZlib", condition: .when(traits: ["AsyncHTTPClient", "Server"])),
@@ -134,6 +138,10 @@ let support: [Target] = [
   .executableTarget(
     name: "Simulate", dependencies: ["ReactorConformance", "ReactorTesting", "TestSupport"], path: "Tests/Simulate",
     swiftSettings: settings),
+  // Seals a store again, and is killed.
+  .executableTarget(
+    name: "Resealer", dependencies: ["HTTPCaching", "ReactorOutbox", "ReactorSealing"], path: "Tests/Resealer",
+    swiftSettings: settings(trait: "Sealing")),
   .executableTarget(
     name: "StoreWriter",
     dependencies: httpTypes + [
@@ -233,6 +241,12 @@ let tests: [Target] = [
     ],
     settings: settings(trait: "SQLite")),
   tests(
+    of: "ReactorSealingTests",
+    sealing + httpTypes + [
+      "ReactorSealing", "HTTPCaching", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorSQLite",
+      "ReactorConformance", "ReactorTesting", "Resealer", "TestSupport",
+    ], settings: settings(trait: "Sealing") + [.define("SQLite", .when(traits: ["Server"]))]),
+  tests(
     of: "ReactorAsyncHTTPClientTests",
     asyncHTTPClient + httpTypes + [
       "ReactorAsyncHTTPClient", "ReactorCore", "ReactorConformance", "ReactorTesting", "TestSupport",
@@ -273,6 +287,7 @@ let package = Package(
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
     .library(name: "ReactorConformance", targets: ["ReactorConformance"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),
+    .library(name: "ReactorSealing", targets: ["ReactorSealing"]),
     .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
     .library(name: "ReactorFleet", targets: ["ReactorFleet"]),
     .library(name: "ReactorValkey", targets: ["ReactorValkey"]),
@@ -280,6 +295,7 @@ let package = Package(
   ],
   traits: [
     .trait(name: "SQLite", description: "SQLitePersistence, in ReactorSQLite, on GRDB"),
+    .trait(name: "Sealing", description: "Sealing, in ReactorSealing, on swift-crypto"),
     .trait(
       name: "AsyncHTTPClient",
       description: "AsyncHTTPClientTransport, in ReactorAsyncHTTPClient, on async-http-client"),
@@ -293,6 +309,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.6.0"),
