@@ -18,7 +18,8 @@ public struct SealingKeys: Sendable, Hashable {
 ///
 /// ```swift
 /// struct OwnKeys: SealingKeyProvider {
-///   let (store, all): (SealingKey, SealingKey)
+///   let store: SealingKey
+///   let all: SealingKey
 ///   func storeKey() -> SealingKey { store }
 ///   func keys(of scope: Scope) -> SealingKeys { SealingKeys(current: all) }
 /// }

@@ -9,7 +9,8 @@ enum SealedDiskHit: Benchmark {
   static let question = "fetch of a model that is on disk, sealed, 1 KB and 50 KB, beside the same unsealed"
 
   private struct Keys: SealingKeyProvider {
-    private let (store, all) = (SealingKey(), SealingKey())
+    private let store = SealingKey()
+    private let all = SealingKey()
     func storeKey() -> SealingKey { store }
     func keys(of scope: Scope) -> SealingKeys { SealingKeys(current: all) }
   }
