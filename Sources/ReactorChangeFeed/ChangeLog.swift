@@ -98,6 +98,7 @@ enum ChangeEncoding {
         member("url", url, [("from", from), ("etag", etag), ("value", body)], rest)
       case .merge(let url, let patch, let from, let etag):
         member("url", url, [("from", from), ("etag", etag), ("merge", patch)], rest)
+      case .gone(let url): member("url", url, [], ",\"gone\":true" + rest)
       case .under(let url): member("under", url, [], rest)
       case .group(let name): member("group", name, [], rest)
       case .all: "{\"all\":true\(rest)}"

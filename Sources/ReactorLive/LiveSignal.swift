@@ -37,6 +37,8 @@ struct LiveChange: Sendable {
   var by: String?
   /// The new value of the set's only URL.
   var value: ToldValue?
+  /// The server has removed the set's only URL.
+  var isGone = false
 
   init(_ set: KeySet, by: String? = nil) { (self.set, self.by) = (set, by) }
 
@@ -53,7 +55,7 @@ struct LiveChange: Sendable {
   /// - Returns: `false` if the two must be applied one after the other: they are of different
   ///   writes, or the tag of one would hide the other.
   mutating func join(_ other: LiveChange) -> Bool {
-    guard value == nil, other.value == nil, by == other.by, tags.isEmpty == other.tags.isEmpty,
+    guard value == nil, other.value == nil, !isGone, !other.isGone, by == other.by, tags.isEmpty == other.tags.isEmpty,
       tags.allSatisfy({ other.tags[$0.key] ?? $0.value == $0.value })
     else { return false }
     set.formUnion(other.set)
@@ -112,6 +114,7 @@ struct ChangeReader: Sendable {
       var from: String?
       var value: JSONValue?
       var merge: JSONValue?
+      var gone: Bool?
     }
     var changes: [Target]
   }
@@ -163,6 +166,7 @@ struct ChangeReader: Sendable {
     if let url = target.url.flatMap(url) {
       var change = LiveChange(url: url, etag: target.etag, by: target.by)
       change.value = value(of: target, url)
+      change.isGone = target.gone == true
       changes.append(change)
     }
     var others = KeySet(urls: [])

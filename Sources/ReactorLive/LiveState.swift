@@ -316,7 +316,9 @@ extension LiveState {
         actions = [.markCovered(spread: Self.gapSpread)]
       } else {
         // What is repeated may be older than what was fetched meanwhile.
-        if !status.isLive { for index in changes.indices { changes[index].value = nil } }
+        if !status.isLive {
+          for index in changes.indices { (changes[index].value, changes[index].isGone) = (nil, false) }
+        }
         actions = changes.filter { !$0.isEmpty }.map { .mark($0, spread: spread) }
       }
     case .gap: actions = [.markCovered(spread: Self.gapSpread)]

@@ -21,6 +21,7 @@ extension LiveUpdates {
     guard let layer else { return }
     guard change.value == nil else { return apply(change, spread, layer, removals) }
     layer.mark(ToldChange(change.set, tags: change.tags), by: change.by)
+    if change.isGone, change.set.urls.allSatisfy({ layer.forgetGone($0) }) { return }
     request(change, spread, layer, at: time)
   }
 

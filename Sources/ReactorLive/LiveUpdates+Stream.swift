@@ -115,6 +115,10 @@ extension LayerContext {
       let set = set(of: [.resource(resource)])
       return set.urls.first.map { LiveChange(url: $0, etag: etag, by: by) } ?? LiveChange(set, by: by)
     case .stale(let set, _, let by): return LiveChange(self.set(of: [set]), by: by)
+    case .gone(let resource, let by):
+      var change = LiveChange(self.set(of: [.resource(resource)]), by: by)
+      change.isGone = true
+      return change
     case .value(let resource, let body, let from, let etag): return change(resource, .body(body), from, etag)
     case .merge(let resource, let patch, let from, let etag): return change(resource, .merge(patch), from, etag)
     }

@@ -29,6 +29,8 @@ extension ReactorEngine {
     layer.announce(.stored(key, ticket.number, snapshot.head?.variant), except: self)
   }
 
+  func isQuiet(_ url: String) -> Bool { state.withLock { $0.isQuiet(url) } }
+
   /// Returns the body of the version that is in memory; `nil` if it is not stored.
   private func storedBody(of head: Record.Head, _ resource: Resource, _ key: RecordKey) async -> Data? {
     guard layer.cache.isPersistent else { return nil }
@@ -48,12 +50,22 @@ extension EngineState {
   func replaceable(_ key: RecordKey, by value: ToldValue) -> (CachedModel, Resource)? {
     guard key.method == .get, let entry = memory.entries[key], let copy = entry.copy,
       copy.head?.strongTag == value.from, !copy.isLocal,
-      copy.freshness.invalidatedAt == nil, !copy.freshness.isNoStore, entry.flight == nil, entry.changes == nil,
-      !entry.isForgotten, !entry.isOutdated, layer.presentation?.admits(key, hasCaller: false) != false,
-      !layer.ownWrites.isWriting(key.url),
+      copy.freshness.invalidatedAt == nil, !copy.freshness.isNoStore, entry.changes == nil,
+      !entry.isForgotten, !entry.isOutdated, isQuiet(entry),
       let resource = entry.use.aliases.last(where: { copy.isSelected(by: $0) })
     else { return nil }
     return (copy, resource)
+  }
+
+  /// Returns `true` if what is in memory of a URL is the server's, and no request and no write
+  /// concerns it.
+  mutating func isQuiet(_ url: String) -> Bool {
+    memory.entries(ofURL: url).allSatisfy { isQuiet($0) && $0.copy?.isLocal != true }
+  }
+
+  private func isQuiet(_ entry: Entry) -> Bool {
+    entry.flight == nil && layer.presentation?.admits(entry.key, hasCaller: false) != false
+      && !layer.ownWrites.isWriting(entry.key.url)
   }
 
   /// Replaces a copy, unless something else has happened since.
