@@ -8,8 +8,9 @@ enum LiveSignal: Sendable {
   case hello(LiveHello)
   /// These changes were made. The spread is the time within which clients ask again.
   case changed([LiveChange], spread: Duration)
-  /// Changes may have been missed.
-  case gap
+  /// Changes may have been missed. The spread is the time within which clients ask again, if the
+  /// server says one.
+  case gap(spread: Duration? = nil)
   /// The server is about to end the stream.
   case leaving
   /// Nothing that concerns this layer.
@@ -72,6 +73,8 @@ struct LiveHello: Sendable {
   /// The position of the latest change.
   var head: LivePosition?
   var heartbeat: Duration?
+  /// The time within which a client asks for everything.
+  var spread: Duration?
 }
 
 /// A position in a server's history: a space, which another history does not have, and a number.
@@ -100,6 +103,11 @@ struct ChangeReader: Sendable {
     var resumed: Bool?
     var head: String?
     var heartbeat: Double?
+    var spread: Double?
+  }
+
+  private struct Reset: Decodable {
+    var spread: Double?
   }
 
   private struct Change: Decodable {
@@ -130,14 +138,16 @@ struct ChangeReader: Sendable {
   func signal(of event: ServerSentEvent) -> LiveSignal {
     switch event.type {
     case "hello":
-      guard let hello = decode(Hello.self, event.data) else { return .gap }
+      guard let hello = decode(Hello.self, event.data) else { return .gap() }
       let heartbeat = hello.heartbeat.map { Duration.seconds(min(max($0, 1), 3_600)) }
       return .hello(
-        LiveHello(isResumed: hello.resumed == true, head: hello.head.flatMap(LivePosition.init), heartbeat: heartbeat))
+        LiveHello(
+          isResumed: hello.resumed == true, head: hello.head.flatMap(LivePosition.init), heartbeat: heartbeat,
+          spread: hello.spread.flatMap(Self.spread)))
     case "change":
-      guard let change = decode(Change.self, event.data), change.changes.count <= Self.targetLimit else { return .gap }
+      guard let change = decode(Change.self, event.data), change.changes.count <= Self.targetLimit else { return .gap() }
       return changed(change.changes)
-    case "reset": return .gap
+    case "reset": return .gap(spread: decode(Reset.self, event.data)?.spread.flatMap(Self.spread))
     case "bye": return .leaving
     default: return .nothing
     }
@@ -148,7 +158,7 @@ struct ChangeReader: Sendable {
     var spread = 0.0
     for target in targets {
       let names = [target.url, target.under, target.group, target.etag, target.from, target.by]
-      if names.contains(where: { $0?.utf8.count ?? 0 > Self.nameLimit }) { return .gap }
+      if names.contains(where: { $0?.utf8.count ?? 0 > Self.nameLimit }) { return .gap() }
       spread = max(spread, target.spread ?? 0)
       for change in self.changes(target) where !change.isEmpty {
         if let last = changes.indices.last, changes[last].join(change) { continue }
@@ -157,8 +167,11 @@ struct ChangeReader: Sendable {
     }
     let paths = changes.reduce(0) { $0 + $1.set.paths.count }
     if paths > Self.pathLimit { changes = [LiveChange(.everything)] }
-    return .changed(changes, spread: .milliseconds(min(max(spread, 0), 600_000)))
+    return .changed(changes, spread: Self.spread(spread) ?? .zero)
   }
+
+  /// Returns a time in milliseconds, of at most ten minutes.
+  private static func spread(_ milliseconds: Double) -> Duration? { .milliseconds(min(max(milliseconds, 0), 600_000)) }
 
   private func changes(_ target: Change.Target) -> [LiveChange] {
     var changes: [LiveChange] = []
