@@ -8,7 +8,7 @@ struct ChangeSharing {
   var number: UInt64?
   /// The time at which the log has answered last; `nil` before it has.
   var heardAt: Duration?
-  /// Wake the task that reads and the one that appends, while ``ChangeFeed/run()`` runs.
+  /// Wake the reading and the appending task, while ``ChangeFeed/run()`` runs.
   var (reads, sends): (AsyncStream<Void>.Continuation?, AsyncStream<Void>.Continuation?)
 }
 
@@ -26,10 +26,10 @@ extension ChangeFeed {
   /// ```
   ///
   /// Errors of the log are retried. While it is not heard for longer than
-  /// ``ChangeFeedConfiguration/heartbeat``, streams end and none is opened: the clients poll, and
-  /// continue at their place once it is back. What was published meanwhile is appended then, up to
-  /// ``ChangeFeedConfiguration/changes`` of it; beyond that, every client is told that it may have
-  /// missed something.
+  /// ``ChangeFeedConfiguration/heartbeat``, open streams end, and further ones are refused: clients
+  /// poll, and continue at their place once it is back. What was published meanwhile is appended
+  /// then, up to ``ChangeFeedConfiguration/changes`` of it; beyond that, every client is told that it
+  /// may have missed something.
   ///
   /// A cancelled call appends once more what it has, without retries. Call it once.
   public func run() async {
@@ -119,7 +119,7 @@ extension ChangeFeed {
         }
       }
     }
-    // The process may end: what was published was committed.
+    // What was published was committed, and the process may stop now.
     while let change = takeOutgoing() {
       do { try await log.append(change.bytes) } catch { return putBack(change) }
     }

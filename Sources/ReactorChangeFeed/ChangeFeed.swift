@@ -59,7 +59,8 @@ public final class ChangeFeed: Sendable {
     self.init(configuration, shared: nil)
   }
 
-  /// Creates a feed whose history is shared by several servers. It works while ``run()`` does.
+  /// Creates a feed whose history is shared by several servers, and which works while ``run()``
+  /// does.
   ///
   /// - Parameter log: The history. Changes that any feed publishes are told by all.
   public convenience init(

@@ -38,7 +38,7 @@ public struct ChangeFeedConfiguration: Sendable {
   /// The user has as many streams as ``ChangeFeedConfiguration/clientsPerUser`` permits.
   case tooManyClientsOfUser(limit: Int)
   /// The log that the servers share was not heard for ``ChangeFeedConfiguration/heartbeat``, or not
-  /// yet: nobody knows what changes.
+  /// yet, so no server knows what changes.
   case unavailable
 
   /// The response to the client, which has no body: a 503, or a 429 (RFC 6585 §4), with the time to

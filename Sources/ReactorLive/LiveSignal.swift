@@ -145,7 +145,9 @@ struct ChangeReader: Sendable {
           isResumed: hello.resumed == true, head: hello.head.flatMap(LivePosition.init), heartbeat: heartbeat,
           spread: hello.spread.flatMap(Self.spread)))
     case "change":
-      guard let change = decode(Change.self, event.data), change.changes.count <= Self.targetLimit else { return .gap() }
+      guard let change = decode(Change.self, event.data), change.changes.count <= Self.targetLimit else {
+        return .gap()
+      }
       return changed(change.changes)
     case "reset": return .gap(spread: decode(Reset.self, event.data)?.spread.flatMap(Self.spread))
     case "bye": return .leaving

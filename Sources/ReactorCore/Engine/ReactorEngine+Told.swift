@@ -15,8 +15,8 @@ extension ReactorEngine {
     let (ticket, key) = (replacement.ticket, replacement.ticket.key)
     guard let (old, resource) = state.withLock({ $0.replaceable(key, by: value) }), let head = old.head else { return }
     var body: Data?
-    if case .merge = value.content { body = await storedBody(of: head, resource, key) }
-    guard let record = value.record(after: head, body, at: now), let parse = flow.parseRecord else { return }
+    if value.needsBody { body = await storedBody(of: head, resource, key) }
+    guard let record = value.record(head, body, now), let parse = flow.parseRecord else { return }
     let snapshot: Snapshot<AnyModel>
     do { snapshot = try parse(record, key) } catch { return }
     let lead = reader.rule.steps.lead

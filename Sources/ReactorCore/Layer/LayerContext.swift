@@ -275,8 +275,8 @@ enum LayerChange: Sendable {
   case marked(Marked)
   /// The polling intervals may be others.
   case pollingLimited
-  /// Under this number the server has said that it lacks the resource, or with `nil` all variants of
-  /// it, with this error.
+  /// Under this number the server has said that it lacks the resource, with this error; with `nil`,
+  /// all of its variants.
   case gone(RecordKey, Generation, Resource?, ReactorError)
   /// Other changes are shown over the copies of some keys.
   case presented([any PresentationChange])

@@ -7,8 +7,8 @@ import ReactorChangeFeed
 /// - `GET` and `PATCH /admin/dials`: outage and latency.
 /// - `GET` and `DELETE /admin/requests`: the log.
 /// - `DELETE /admin/tokens`: every access token expires.
-/// - `POST /admin/articles`: publishes a story; `PATCH /admin/articles/{id}`: corrects one; `DELETE`:
-///   withdraws it. See ``DeskRoutes`` for the editors' page.
+/// - `POST /admin/articles`: publishes a story; `PATCH /admin/articles/{id}`: corrects one;
+///   `DELETE`: withdraws it. See ``DeskRoutes`` for the editors' page.
 struct AdminRoutes: Sendable {
   let dials: Dials
   let log: RequestLog

@@ -69,7 +69,9 @@ import Wire
       #expect(try await Self.ask("POST /posts", proxy, field: "Change-Id: 5f0c").status == 201)
       let change = try await events.next()
       #expect(change?.type == "change")
-      let targets = [#"{"url":"/posts","by":"5f0c"}"#, #"{"url":"/posts/7","by":"5f0c"}"#, #"{"group":"feed","by":"5f0c"}"#]
+      let targets = [
+        #"{"url":"/posts","by":"5f0c"}"#, #"{"url":"/posts/7","by":"5f0c"}"#, #"{"group":"feed","by":"5f0c"}"#,
+      ]
       #expect(change?.data == #"{"changes":[\#(targets.joined(separator: ","))]}"#)
       command.interrupt()
       let farewell = try await events.next()
