@@ -28,8 +28,8 @@ extension ChangeFeed {
   /// Errors of the log are retried. While it is not heard for longer than
   /// ``ChangeFeedConfiguration/heartbeat``, open streams end, and further ones are refused: clients
   /// poll, and continue at their place once it is back. What was published meanwhile is appended
-  /// then, up to ``ChangeFeedConfiguration/changes`` of it; beyond that, every client is told that it
-  /// may have missed something.
+  /// then, up to ``ChangeFeedConfiguration/changes`` of it; beyond that, every client is told that
+  /// it may have missed something.
   ///
   /// A cancelled call appends once more what it has, without retries. Call it once.
   public func run() async {

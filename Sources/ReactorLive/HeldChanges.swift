@@ -9,8 +9,8 @@ struct HeldChange: Sendable {
   var until: Duration
 }
 
-/// The changes that wait for writes. A change is held only if no write has ended since the layer was
-/// asked, so that it waits for none that is over.
+/// The changes that wait for writes. A change is held only if no write has ended since the layer
+/// was asked, so that it never waits for a write that is over.
 struct HeldChanges: Sendable {
   private var changes: [HeldChange] = []
   /// The number of writes that have ended.

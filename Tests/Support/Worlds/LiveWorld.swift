@@ -20,8 +20,8 @@ extension LiveWorld {
 
 /// A world of layers that follow the changes of a server, and make changes. The server forgets its
 /// history, restarts with another one, cuts streams, falls silent and repeats events. It tells
-/// changes with or without entity tags, values, differences and the ids of writes, and removals, and
-/// has replicas that lag. The processes of the layers are killed and launched again.
+/// changes with or without entity tags, values, differences and the ids of writes, and removals.
+/// Its replicas lag. The processes of the layers are killed and launched again.
 final class LiveWorld: Sendable {
   struct Server {
     var counts = [Int](repeating: 1, count: LiveWorld.paths)

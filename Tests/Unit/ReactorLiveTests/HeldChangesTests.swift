@@ -8,10 +8,10 @@ import Testing
     HeldChange(set: KeySet(urls: [url]), id: nil, until: .seconds(time))
   }
 
-  @Test func `a change is not held for a write that has ended while the layer was asked`() {
+  @Test func `a change is not held for a write that finished while the layer was asked`() {
     var held = HeldChanges()
     let ends = held.ends
-    // The layer says that a write is under way, and the write ends here.
+    // The layer says that a write is under way, which finishes here.
     let early = held.writeEnded()
     let isHeld = held.hold(change("a", until: 10), since: ends)
     #expect(early.isEmpty && !isHeld && held.deadline == nil)
@@ -19,7 +19,7 @@ import Testing
     #expect(isHeldLater && held.deadline == .seconds(10))
   }
 
-  @Test func `the end of a write takes every change, and the time those that are due`() {
+  @Test func `a finished write takes every change, and the clock takes what is due`() {
     var held = HeldChanges()
     for (url, time) in [("a", 10), ("b", 5), ("c", 7)] { _ = held.hold(change(url, until: time), since: held.ends) }
     let due = held.take(at: .seconds(7)).flatMap(\.set.urls)

@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `leaves a value alone that the program has saved`() async {
+  @Test func `keeps a value that the program has saved`() async {
     await Self.run { newsroom, layer, screen, disk in
       try await layer.reactor(Post.self).save(Post(likes: 70), for: "posts/1")
       newsroom.tell(#"{"url":"posts/1","gone":true}"#, at: "a.2")
