@@ -40,8 +40,8 @@ extension ChangeFeed {
       if let error = refusal(of: user, state, at: now) { return .failure(error) }
       // The place is taken before the greeting is sent: what is requested after it, is newer.
       let seat = state.seats.add(audiences, at: now, onStall: onStall)
-      let position = state.log.position(of: lastEventID)
-      let head = state.log.id(of: state.log.head)
+      let position = state.log.position(of: lastEventID, isShared: shared != nil)
+      let head = state.log.id(of: max(state.log.head, position ?? 0))
       let spread = position == nil ? herdSpread(&state, at: now) : nil
       let hello = ChangeEncoding.hello(
         isResumed: position != nil, head: head, heartbeat: configuration.heartbeat, spread: spread)

@@ -146,7 +146,6 @@ extension ChangeFeed {
     let now = elapsed()
     let (woken, isNews) = state.withLock { state -> ([(Waiter, UInt64)], Bool) in
       var (woken, isNews): ([(Waiter, UInt64)], Bool) = ([], false)
-      state.sharing.heardAt = now
       for entry in entries {
         // Read twice.
         if entry.history == state.log.space, entry.number <= state.log.head { continue }
@@ -158,6 +157,8 @@ extension ChangeFeed {
         }
         woken += add(entry, &state)
       }
+      // At first, the list is read to its end: clients may name any place in it.
+      if state.sharing.heardAt != nil || !isNews { state.sharing.heardAt = now }
       return (woken, isNews)
     }
     for (waiter, position) in woken { waiter.resume(returning: position) }

@@ -28,9 +28,11 @@ struct ChangeLog: Sendable {
 
   /// Returns the position that a client names; `nil` if it is of another history, or if what came
   /// behind it is no longer kept.
-  func position(of id: String) -> UInt64? {
+  ///
+  /// - Parameter isShared: `true` if another server may have told entries that are not here yet.
+  func position(of id: String, isShared: Bool = false) -> UInt64? {
     guard let dot = id.lastIndex(of: "."), id[..<dot] == space, let number = UInt64(id[id.index(after: dot)...]),
-      number >= oldest, number <= head
+      number >= oldest, isShared || number <= head
     else { return nil }
     return number
   }
@@ -69,7 +71,7 @@ struct ChangeLog: Sendable {
   func bytes(
     behind position: inout UInt64, for audiences: Set<ChangeAudience>, atMost largest: Int
   ) -> [UInt8]? {
-    guard position >= oldest, position <= head else { return nil }
+    guard position >= oldest else { return nil }
     var bytes: [UInt8] = []
     while position < head, bytes.count < largest {
       position += 1

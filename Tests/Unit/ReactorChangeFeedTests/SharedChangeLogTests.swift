@@ -112,6 +112,32 @@ final class MemorySharedLog: SharedChangeLog {
     }
   }
 
+  @Test func `a server that has just started knows each place, also one that it has yet to read`() async throws {
+    try await run(1) { feeds in
+      for number in 1..<8 { feeds[0].publish([.url("/\(number)")]) }
+      while feeds[0].state.withLock(\.log.head) != 8 { await Task.yield() }
+      let new = ChangeFeed(configuration, log: log)
+      let task = Task { await new.run() }
+      var opened: ChangeStream.Iterator?
+      while opened == nil {
+        do throws(ChangeFeedError) { opened = try new.open(Self.request("a.7")).makeAsyncIterator() } catch {
+          await Task.yield()
+        }
+      }
+      var client = try #require(opened)
+      #expect(Self.text(await client.next()).contains(#""resumed":true,"head":"a.8""#))
+      #expect(Self.text(await client.next()).contains("/7"))
+      var ahead = try new.open(Self.request("a.10")).makeAsyncIterator()
+      #expect(Self.text(await ahead.next()).contains(#""resumed":true,"head":"a.10""#))
+      for number in 8..<11 { feeds[0].publish([.url("/\(number)")]) }
+      var told = ""
+      while !told.contains("/10") { told = Self.text(await ahead.next()) }
+      #expect(Self.id(in: told) == "a.11")
+      task.cancel()
+      await task.value
+    }
+  }
+
   @Test func `a lost history is a reset for each client, and so is one of another release`() async throws {
     try await run(1) { feeds in
       var client = try feeds[0].open(Self.request()).makeAsyncIterator()

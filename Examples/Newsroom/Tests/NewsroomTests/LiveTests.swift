@@ -74,7 +74,6 @@ import Testing
       try await listen(model.layer)
       await comments.wait(timeLimit: patience) { !$0.isStale }
       await list.wait(timeLimit: patience) { !$0.isStale }
-      let (before, lists) = (try await asked(path, news), try await asked("/reading-list", news))
       try await model.comment("So it is.", on: 3, by: User(id: "grace-1906", name: "Grace Hopper"))
       let article = try await model.articles.fetch(.article(4)).summary
       try await model.setKept(true, article)
@@ -84,8 +83,9 @@ import Testing
       let ada = try await news.token(of: "ada")
       _ = try await news.ask(.post, "/articles/5/comments", by: ada, ["text": "The last change"])
       await others.wait(timeLimit: patience) { $0.value?.count == 1 && !$0.isStale }
-      #expect(try await asked(path, news) == before + 1)
-      #expect(try await asked("/reading-list", news) == lists + 1)
+      // The first, one as the stream begins, and one for the write.
+      #expect(try await asked(path, news) <= 3)
+      #expect(try await asked("/reading-list", news) <= 3)
     }
   }
 
@@ -97,7 +97,9 @@ import Testing
       await article.wait(timeLimit: patience) { $0.value != nil }
       await front.wait(timeLimit: patience) { $0.value?.contains { $0.id == 3 } == true }
       try await listen(model.layer)
-      await article.wait(timeLimit: patience) { !$0.isStale }
+      // With its tag on screen, nothing is asked for any more.
+      try await news.correct(3, title: "Large computers")
+      await article.wait(timeLimit: patience) { $0.value?.summary.title == "Large computers" && !$0.isStale }
       let before = try await asked("/articles/3", news)
       #expect(try await news.ask(.delete, "/admin/articles/3").status == 204)
       await article.wait(timeLimit: patience) { $0.value == nil && $0.error != nil }
