@@ -104,7 +104,7 @@ let libraries: [Target] = [
     name: "ReactorFleet", dependencies: httpTypes + ["HTTPCaching", "HTTPCachingProxy", "ReactorCore"],
     swiftSettings: settings),
   .target(
-    name: "ReactorValkey", dependencies: valkey + ["HTTPCaching", "ReactorFleet"],
+    name: "ReactorValkey", dependencies: valkey + ["HTTPCaching", "ReactorChangeFeed", "ReactorFleet"],
     swiftSettings: settings(trait: "Valkey")),
   .target(
     name: "ReactorObservability",
@@ -240,7 +240,8 @@ let tests: [Target] = [
   tests(
     of: "ReactorValkeyTests",
     valkey + products(["NIOTestUtils"], package: "swift-nio", trait: "Valkey") + [
-      "ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorConformance", "ReactorTesting", "TestSupport",
+      "ReactorValkey", "HTTPCaching", "ReactorChangeFeed", "ReactorFleet", "ReactorConformance", "ReactorTesting",
+      "TestSupport",
     ], settings: settings(trait: "Valkey")),
   tests(
     of: "ReactorObservabilityTests",
