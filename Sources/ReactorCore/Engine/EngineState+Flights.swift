@@ -189,7 +189,9 @@ extension EngineState {
     guard let flight = entry.flight else { return }
     flight.owner.endFlight()
     if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }
-    effects.append(.release([flight.machine, flight.variants, flight.pass as any Sendable]))
+    if !flight.machine.isSpent || !flight.variants.isEmpty || flight.pass != nil {
+      effects.append(.release([flight.machine, flight.variants, flight.pass as any Sendable]))
+    }
     entry.flight = nil
   }
 }

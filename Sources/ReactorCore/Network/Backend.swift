@@ -120,6 +120,17 @@ public struct Backend: Sendable {
     return outer.compactMap(\.self) + middlewares + [logging].compactMap(\.self)
   }
 
+  /// Returns the absolute URL of the request for `resource`.
+  ///
+  /// - Throws: the errors of ``request(for:)``.
+  func url(of resource: Resource) throws(ReactorError) -> String {
+    // Only the path of such a resource can be wrong.
+    guard resource.headers.isEmpty, resource.idempotencyKey == nil else {
+      return try request(for: resource).absoluteURL
+    }
+    return try ResourceURL(resource, base: base.get()).absoluteString
+  }
+
   /// Returns the request for `resource`.
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)`` for an invalid URL or idempotency key, for a
