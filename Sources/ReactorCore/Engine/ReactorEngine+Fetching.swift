@@ -42,9 +42,11 @@ extension ReactorEngine {
     let timer = timer(of: waiter.policy)
     defer { timer?.cancel() }
     var entered: EngineState.Entered?
+    let actor: (any Actor)? = #isolation
+    let loadsAtOnce = mayLoadAtOnce(for: waiter, isOnActor: actor != nil)
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        entered = enter(waiter, key, continuation, priority)
+        entered = enter(waiter, key, continuation, priority, loadsAtOnce: loadsAtOnce)
         if let timer { startTimer(timer, key, waiter.id) }
         // The cancellation handler may have run before the waiter entered.
         if Task.isCancelled { leave(key, waiter.id) }
@@ -96,11 +98,21 @@ extension ReactorEngine {
     }
   }
 
+  /// Returns `true` if the load of a new flight may begin on the thread of a caller that is on no
+  /// actor: it returns within microseconds, and the caller prefers no other executor.
+  ///
+  /// A thread is then neither woken nor waited for, which costs as much as the load of 1 KB.
+  private func mayLoadAtOnce(for waiter: FlightMachine.Waiter, isOnActor: Bool) -> Bool {
+    !isOnActor && layer.cache.loadsAtOnce && waiter.resource.priority == nil && flow.configuration.taskExecutor == nil
+      && withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
+  }
+
   private func enter(
-    _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority
+    _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority,
+    loadsAtOnce: Bool
   ) -> EngineState.Entered? {
     let (now, outageTime) = (now, layer.outages?.now)
-    return update { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
+    return update(loadsAtOnce: loadsAtOnce) { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
   }
 
   /// Returns the timer of ``ReactorConfiguration/staleAfter``; `nil` if the policy has none.
@@ -116,8 +128,9 @@ extension ReactorEngine {
 }
 
 extension ReactorEngine {
-  func start(_ step: FlightStep) {
-    let task = spawn(on: flow.configuration.taskExecutor, priority: step.task.priority, for: step.owner) {
+  /// - Parameter atOnce: `true` to begin it on the current thread.
+  func start(_ step: FlightStep, atOnce: Bool = false) {
+    let work: @Sendable @concurrent () async -> Void = {
       // A flight serves any caller, so its requests are signed even if a refresh began it.
       await Refreshing.outside {
         // No stream shows a value without the changes that an earlier process has left.
@@ -128,7 +141,12 @@ extension ReactorEngine {
         }
       }
     }
-    step.task.attach(task)
+    let priority = step.task.priority
+    if atOnce {
+      step.task.attach(spawnAtOnce(priority: priority, for: step.owner, work))
+    } else {
+      step.task.attach(spawn(on: flow.configuration.taskExecutor, priority: priority, for: step.owner, work))
+    }
   }
 
   /// Waits until a part is ready, for as long as the persistence may take. A store that hangs holds
@@ -142,6 +160,8 @@ extension ReactorEngine {
     let wait = layer.budget.begin(step.key) { [weak self] in self?.loadIsLate(step) }
     let result = await read(step)
     guard layer.budget.end(wait) else { return }
+    // Its work is done: the flight, which the result may end, need not cancel it.
+    step.task.release()
     let now = now
     update { $0.loaded(result, for: step, at: now) }
   }

@@ -45,6 +45,9 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     if let model = decoded.model(of: key, from: record.head) {
       return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
     }
+    // The caller's thread may run this. A large body is parsed by another, so that the caller can
+    // leave meanwhile.
+    if layer.cache.loadsAtOnce, record.body.count > 16 << 10 { await Task.yield() }
     return Snapshot(
       model: try parse(record.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
   }
@@ -132,7 +135,7 @@ extension HTTPFlow {
   ) throws -> Model {
     let started = ContinuousClock.now
     let parsed: Parsed<Model>
-    do { parsed = try parser.parse(body, contentType: head.fields[.contentType]) } catch {
+    do { parsed = try parser.parse(body, contentType: head.fields.value(of: .contentType)) } catch {
       guard head.fields.isHTML else { throw error }
       if isAnswerToChange { throw ReactorError.network(ReactorError.Diverted()) }
       throw error.ofWebPage
@@ -159,11 +162,6 @@ extension HTTPFlow {
     layer.events.append(ReactorEvent(key: key, model: name, kind: kind()))
     layer.events.deliver()
   }
-}
-
-/// The error for a local model that has no bytes. The model stays in memory only.
-struct NotEncoded: Error {
-  let reason: String
 }
 
 extension ReactorFlow {
