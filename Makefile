@@ -84,8 +84,8 @@ test-all: export REACTOR_THOROUGH = 1
 test-all: test test-adapters test-tools test-newsroom test-gateway test-browser test-simulation ## everything: also adapters, command, examples, browser, and 1,000 seeds of each world
 
 # Only their tests: the others were built and run without SwiftNIO.
-ADAPTERS := ReactorAsyncHTTPClientTests,ReactorObservabilityTests,ReactorOperatorsTests,ReactorValkeyTests
-test-adapters: system ## the tests of the products behind the traits AsyncHTTPClient, Valkey and Observability
+ADAPTERS := ReactorAsyncHTTPClientTests,ReactorObservabilityTests,ReactorOperatorsTests,ReactorSealingTests,ReactorValkeyTests
+test-adapters: system ## the tests of the products behind the traits AsyncHTTPClient, Valkey, Observability and Sealing
 	$(if $(SKIP_BUILD),,REACTOR_TESTS=$(ADAPTERS) $(BUILD) --product ReactorPackageTests $(SERVER) --traits Server)
 	@command -v redis-server >/dev/null || { echo "skipped: the tests of ReactorValkey, which need redis-server; run: sudo make install-redis"; [ -z "$${CI:-}" ]; }
 	REACTOR_TESTS=$(ADAPTERS) $(TEST) $(SERVER) --traits Server
@@ -150,7 +150,7 @@ test-browser: system ## the newsroom in a headless Chromium, if that is installe
 	fi; \
 	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom;) \
 	NEWSROOM="$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
-	  $(PYTHON) -m unittest discover -v -s $(NEWSROOM)/BrowserTests
+	  $(PYTHON) $(NEWSROOM)/BrowserTests/run
 
 screenshots: browser ## pictures of the newsroom, into Documentation/Images
 	$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom

@@ -17,12 +17,13 @@ let httpTypes: [Target.Dependency] = [
 func products(_ names: [String], package: String, trait: String) -> [Target.Dependency] {
   names.map { .product(name: $0, package: package, condition: .when(traits: [trait, "Server"])) }
 }
-// The trait Server stands for the four others and does not enable them: SwiftPM before 6.4 passes
+// The trait Server stands for the five others and does not enable them: SwiftPM before 6.4 passes
 // two enabled traits in a random order, and compiles everything again when the order changes (its
 // issue 10525). So the targets behind a trait define its name themselves.
 func settings(trait: String) -> [SwiftSetting] { settings + [.define(trait, .when(traits: ["Server"]))] }
 
 let sqlite = products(["GRDB", "GRDBSQLite"], package: "GRDB.swift", trait: "SQLite")
+let sealing = products(["Crypto"], package: "swift-crypto", trait: "Sealing")
 let asyncHTTPClient =
   products(["AsyncHTTPClient"], package: "async-http-client", trait: "AsyncHTTPClient")
   + products(["NIOCore", "NIOHTTP1", "NIOPosix"], package: "swift-nio", trait: "AsyncHTTPClient")
@@ -55,12 +56,15 @@ let libraries: [Target] = [
     swiftSettings: settings),
   .target(name: "HTTPCachingProxy", dependencies: httpTypes + ["HTTPCaching"], swiftSettings: settings),
   .target(
-    name: "ReactorCore",
-    dependencies: httpTypes + [
-      "FastJSON", "HTTPCaching", .target(name: "CReactorNetlink", condition: .when(platforms: [.linux])),
-    ], swiftSettings: settings),
+    name: "ReactorCore", dependencies: httpTypes + ["FastJSON", "HTTPCaching"], swiftSettings: settings),
+  .target(
+    name: "ReactorNetlink",
+    dependencies: ["ReactorCore", .target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))],
+    swiftSettings: settings),
   .target(name: "CReactorNetlink"),
-  .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
+  .target(
+    name: "ReactorMiddleware", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
+  .target(name: "ReactorOperators", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
   .target(name: "ReactorWrites", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
   .target(
     name: "ReactorLists", dependencies: httpTypes + ["ReactorCore", "ReactorWrites"], swiftSettings: settings),
@@ -94,6 +98,9 @@ let libraries: [Target] = [
     name: "ReactorSQLite", dependencies: sqlite + ["HTTPCaching", "ReactorCore", "ReactorOutbox"],
     swiftSettings: settings(trait: "SQLite")),
   .target(
+    name: "ReactorSealing", dependencies: sealing + ["HTTPCaching", "ReactorCore", "ReactorFlux", "ReactorOutbox"],
+    swiftSettings: settings(trait: "Sealing")),
+  .target(
     name: "ReactorAsyncHTTPClient",
     dependencies: asyncHTTPClient + httpTypes + [
       "ReactorCore", .target(name: "CReactorZlib", condition: .when(traits: ["AsyncHTTPClient", "Server"])),
@@ -104,7 +111,7 @@ let libraries: [Target] = [
     name: "ReactorFleet", dependencies: httpTypes + ["HTTPCaching", "HTTPCachingProxy", "ReactorCore"],
     swiftSettings: settings),
   .target(
-    name: "ReactorValkey", dependencies: valkey + ["HTTPCaching", "ReactorFleet"],
+    name: "ReactorValkey", dependencies: valkey + ["HTTPCaching", "ReactorChangeFeed", "ReactorFleet"],
     swiftSettings: settings(trait: "Valkey")),
   .target(
     name: "ReactorObservability",
@@ -118,7 +125,7 @@ let support: [Target] = [
     name: "TestSupport",
     dependencies: httpTypes + [
       "HTTPCaching", "HTTPCachingProxy", "ReactorConformance", "ReactorCore", "ReactorFleet", "ReactorLists",
-      "ReactorLive", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorWrites",
+      "ReactorLive", "ReactorMiddleware", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorWrites",
     ], path: "Tests/Support", swiftSettings: settings(trait: "SQLite")),
   // `make demo`. A target of this package, so that it compiles little and resolves less.
   .executableTarget(
@@ -134,6 +141,10 @@ let support: [Target] = [
   .executableTarget(
     name: "Simulate", dependencies: ["ReactorConformance", "ReactorTesting", "TestSupport"], path: "Tests/Simulate",
     swiftSettings: settings),
+  // Seals a store again, and is killed.
+  .executableTarget(
+    name: "Resealer", dependencies: ["HTTPCaching", "ReactorOutbox", "ReactorSealing"], path: "Tests/Resealer",
+    swiftSettings: settings(trait: "Sealing")),
   .executableTarget(
     name: "StoreWriter",
     dependencies: httpTypes + [
@@ -151,18 +162,22 @@ let tests: [Target] = [
   tests(
     of: "Scenarios",
     httpTypes + [
-      "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorOutbox",
-      "ReactorTesting", "ReactorWrites", "TestSupport",
+      "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorMiddleware",
+      "ReactorOutbox", "ReactorTesting", "ReactorWrites", "TestSupport",
     ]),
-  tests(of: "Races", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
+  tests(
+    of: "Races",
+    httpTypes + [
+      "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorMiddleware", "ReactorTesting", "TestSupport",
+    ]),
   tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorConformance", "ReactorTesting"]),
   // Suites that run after all others: they need both processors, kill processes, fail disks, damage
   // files, run programs or measure memory.
   tests(
     of: "Faults",
     sqlite + httpTypes + [
-      "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorConformance", "ReactorTesting",
-      "ReactorDemo",
+      "HTTPCaching", "ReactorCore", "ReactorNetlink", "ReactorOutbox", "ReactorSQLite", "ReactorConformance",
+      "ReactorTesting", "ReactorDemo",
       "TestSupport", "StoreWriter", "Simulate",
       .target(name: "CFaultVFS", condition: .when(traits: ["SQLite", "Server"])),
     ], settings: settings(trait: "SQLite")),
@@ -174,14 +189,22 @@ let tests: [Target] = [
   // swift-async-algorithms is for one page of the documentation.
   tests(
     of: "ReactorOperatorsTests",
-    httpTypes + ["ReactorOperators", "ReactorCore", "ReactorTesting", "TestSupport"]
+    httpTypes + ["ReactorOperators", "ReactorCore", "ReactorMiddleware", "ReactorTesting", "TestSupport"]
       + products(["AsyncAlgorithms"], package: "swift-async-algorithms", trait: "Server"),
     settings: settings(trait: "AsyncAlgorithms")),
   tests(
     of: "ReactorCoreTests",
     httpTypes + [
-      "ReactorCore", "ReactorConformance", "ReactorTesting", "ReactorWrites", "SwiftUIStandIn", "TestSupport",
+      "ReactorCore", "ReactorConformance", "ReactorMiddleware", "ReactorTesting", "ReactorWrites", "SwiftUIStandIn",
+      "TestSupport",
     ]),
+  tests(
+    of: "ReactorMiddlewareTests",
+    httpTypes + [
+      "ReactorMiddleware", "ReactorCore", "ReactorLoopback", "ReactorTesting", "TestSupport",
+    ]),
+  tests(
+    of: "ReactorNetlinkTests", ["ReactorNetlink", "ReactorConformance", "ReactorCore", "ReactorTesting"]),
   tests(
     of: "ReactorWritesTests",
     httpTypes + ["ReactorWrites", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
@@ -193,8 +216,8 @@ let tests: [Target] = [
   tests(
     of: "ReactorOutboxTests",
     httpTypes + [
-      "ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorTesting", "ReactorWrites",
-      "TestSupport",
+      "ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorConformance", "ReactorMiddleware", "ReactorTesting",
+      "ReactorWrites", "TestSupport",
     ]),
   tests(
     of: "ReactorFleetTests",
@@ -205,14 +228,15 @@ let tests: [Target] = [
   tests(
     of: "ServerSentEventsTests",
     httpTypes + [
-      "ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorConformance", "ReactorTesting", "TestSupport",
+      "ServerSentEvents", "ReactorCore", "ReactorLoopback", "ReactorConformance", "ReactorMiddleware",
+      "ReactorTesting", "TestSupport",
     ]),
   tests(of: "ReactorFluxTests", ["ReactorFlux"]),
   tests(
     of: "ReactorLiveTests",
     httpTypes + [
-      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorOutbox",
-      "ReactorTesting", "ReactorWrites", "ServerSentEvents", "TestSupport",
+      "ReactorLive", "HTTPCaching", "ReactorChangeFeed", "ReactorCore", "ReactorConformance", "ReactorMiddleware",
+      "ReactorOutbox", "ReactorTesting", "ReactorWrites", "ServerSentEvents", "TestSupport",
     ]),
   tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
   tests(
@@ -233,6 +257,12 @@ let tests: [Target] = [
     ],
     settings: settings(trait: "SQLite")),
   tests(
+    of: "ReactorSealingTests",
+    sealing + httpTypes + [
+      "ReactorSealing", "HTTPCaching", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorSQLite",
+      "ReactorConformance", "ReactorTesting", "Resealer", "TestSupport",
+    ], settings: settings(trait: "Sealing") + [.define("SQLite", .when(traits: ["Server"]))]),
+  tests(
     of: "ReactorAsyncHTTPClientTests",
     asyncHTTPClient + httpTypes + [
       "ReactorAsyncHTTPClient", "ReactorCore", "ReactorConformance", "ReactorTesting", "TestSupport",
@@ -240,7 +270,8 @@ let tests: [Target] = [
   tests(
     of: "ReactorValkeyTests",
     valkey + products(["NIOTestUtils"], package: "swift-nio", trait: "Valkey") + [
-      "ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorConformance", "ReactorTesting", "TestSupport",
+      "ReactorValkey", "HTTPCaching", "ReactorChangeFeed", "ReactorFleet", "ReactorConformance", "ReactorTesting",
+      "TestSupport",
     ], settings: settings(trait: "Valkey")),
   tests(
     of: "ReactorObservabilityTests",
@@ -261,6 +292,8 @@ let package = Package(
     .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
     .library(name: "HTTPCachingProxy", targets: ["HTTPCachingProxy"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
+    .library(name: "ReactorMiddleware", targets: ["ReactorMiddleware"]),
+    .library(name: "ReactorNetlink", targets: ["ReactorNetlink"]),
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
     .library(name: "ReactorWrites", targets: ["ReactorWrites"]),
     .library(name: "ReactorLists", targets: ["ReactorLists"]),
@@ -273,6 +306,7 @@ let package = Package(
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
     .library(name: "ReactorConformance", targets: ["ReactorConformance"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),
+    .library(name: "ReactorSealing", targets: ["ReactorSealing"]),
     .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
     .library(name: "ReactorFleet", targets: ["ReactorFleet"]),
     .library(name: "ReactorValkey", targets: ["ReactorValkey"]),
@@ -280,6 +314,7 @@ let package = Package(
   ],
   traits: [
     .trait(name: "SQLite", description: "SQLitePersistence, in ReactorSQLite, on GRDB"),
+    .trait(name: "Sealing", description: "Sealing, in ReactorSealing, on swift-crypto"),
     .trait(
       name: "AsyncHTTPClient",
       description: "AsyncHTTPClientTransport, in ReactorAsyncHTTPClient, on async-http-client"),
@@ -293,6 +328,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.6.0"),

@@ -33,6 +33,7 @@ let package = Package(
         .product(name: "ReactorObservability", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
+        .product(name: "ReactorSealing", package: "Reactor"),
         .product(name: "ReactorValkey", package: "Reactor"),
         .product(name: "ReactorWrites", package: "Reactor"),
         .product(name: "ServerSentEvents", package: "Reactor"),

@@ -21,7 +21,7 @@ FIGURES = (
 # The products in their order, each with a word about its place. One that is not here comes last.
 PRODUCTS = {
     "ReactorCore": "The model layer", "HTTPCaching": "On its own", "HTTPCachingProxy": "For proxies", "FastJSON": "On its own",
-    "ReactorWrites": "For writes shown at once", "ReactorOutbox": "For writes", "ReactorLists": "For lists in pages", "ReactorOperators": "For screens", "ReactorLive": "For changes of the server", "ReactorChangeFeed": "For servers", "ServerSentEvents": "For streams of events", "ReactorFlux": "For state of the app", "ReactorSQLite": "Trait SQLite",
+    "ReactorWrites": "For writes shown at once", "ReactorOutbox": "For writes", "ReactorLists": "For lists in pages", "ReactorOperators": "For screens", "ReactorMiddleware": "For signing in", "ReactorNetlink": "For Linux", "ReactorLive": "For changes of the server", "ReactorChangeFeed": "For servers", "ServerSentEvents": "For streams of events", "ReactorFlux": "For state of the app", "ReactorSQLite": "Trait SQLite",
     "ReactorAsyncHTTPClient": "Trait AsyncHTTPClient", "ReactorTesting": "For tests", "ReactorConformance": "For tests of your own parts",
     "ReactorInspector": "For debug builds",
 }

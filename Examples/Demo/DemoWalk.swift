@@ -10,7 +10,7 @@ struct DemoWalk {
   private let log = EventLog()
   private let configuration: ReactorConfiguration
   let layer: ModelLayer
-  private let token: ObservationToken
+  private let token: ModelLayer.ObservationToken
 
   private static let good = NewsAPI.articleCount - NewsAPI.malformed.count
 
@@ -19,7 +19,7 @@ struct DemoWalk {
     self.server = server
     self.directory = directory
     var configuration = ReactorConfiguration()
-    configuration.failsWhenSaveFails = true
+    configuration.saving = .required
     // Without retries, the failure of the stopped server appears at once.
     configuration.retry = .never
     configuration.now = { [clock] in clock.now }

@@ -49,6 +49,7 @@ let package = Package(
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFleet", package: "Reactor"),
         .product(name: "ReactorInspector", package: "Reactor"),
+        .product(name: "ReactorMiddleware", package: "Reactor"),
         .product(name: "ReactorObservability", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorValkey", package: "Reactor"),

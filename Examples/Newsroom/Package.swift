@@ -16,8 +16,8 @@ let server: [Target.Dependency] = [
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
 ]
 let reactor: [Target.Dependency] = [
-  "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorLive", "ReactorOutbox", "ReactorSQLite",
-  "ReactorWrites",
+  "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorLive", "ReactorMiddleware", "ReactorOutbox",
+  "ReactorSQLite", "ReactorWrites",
 ].map {
   .product(name: $0, package: "Reactor")
 }

@@ -3,57 +3,11 @@
 import Foundation
 
 /// Types that the decoder makes by itself, and the rest.
-enum Kind {
+enum Kind: TypeKind {
   case plain, date, data, url, decimal, strings, integers, doubles
   case collection(any FastCollection.Type)
-}
 
-/// The kinds of types that were met: to ask whether a type conforms to a protocol takes longer than
-/// to decode a number.
-///
-/// Two slots per hash: a type takes the first slot, the type that was there moves to the second,
-/// and the second one's type is dropped.
-struct KindTable {
-  private struct Slot {
-    let type: ObjectIdentifier
-    let kind: Kind
-  }
-
-  private let slots: UnsafeMutablePointer<Slot?>
-  private static let count = 256
-
-  init() {
-    slots = .allocate(capacity: Self.count)
-    slots.initialize(repeating: nil, count: Self.count)
-  }
-
-  func deallocate() {
-    slots.deinitialize(count: Self.count)
-    slots.deallocate()
-  }
-
-  /// - Parameter isOver: nothing is written then, since two threads may ask.
-  @inline(__always) func kind(of type: any Decodable.Type, isOver: Bool) -> Kind {
-    let identifier = ObjectIdentifier(type)
-    let first = slots + identifier.hash(Self.count)
-    if let slot = first.pointee, slot.type == identifier { return slot.kind }
-    return otherKind(of: type, first, isOver: isOver)
-  }
-
-  @inline(never)
-  private func otherKind(of type: any Decodable.Type, _ first: UnsafeMutablePointer<Slot?>, isOver: Bool) -> Kind {
-    let identifier = ObjectIdentifier(type)
-    let second = slots + ((first - slots) ^ 1)
-    if let slot = second.pointee, slot.type == identifier { return slot.kind }
-    let kind = Self.newKind(of: type)
-    if !isOver {
-      second.pointee = first.pointee
-      first.pointee = Slot(type: identifier, kind: kind)
-    }
-    return kind
-  }
-
-  @inline(never) private static func newKind(of type: any Decodable.Type) -> Kind {
+  @inline(never) static func of(_ type: Any.Type) -> Kind {
     if type == Date.self {
       .date
     } else if type == Data.self {
@@ -73,6 +27,57 @@ struct KindTable {
     } else {
       .plain
     }
+  }
+}
+
+/// The kind of a type, which costs a few casts.
+protocol TypeKind {
+  static func of(_ type: Any.Type) -> Self
+}
+
+/// The kinds of types that were met: to ask whether a type conforms to a protocol takes longer than
+/// to decode a number.
+///
+/// Two slots per hash: a type takes the first slot, the type that was there moves to the second,
+/// and the second one's type is dropped.
+struct KindTable<Kind: TypeKind> {
+  private struct Slot {
+    let type: ObjectIdentifier
+    let kind: Kind
+  }
+
+  private let slots: UnsafeMutablePointer<Slot?>
+  private static var count: Int { 256 }
+
+  init() {
+    slots = .allocate(capacity: Self.count)
+    slots.initialize(repeating: nil, count: Self.count)
+  }
+
+  func deallocate() {
+    slots.deinitialize(count: Self.count)
+    slots.deallocate()
+  }
+
+  /// - Parameter isOver: nothing is written then, since two threads may ask.
+  @inline(__always) func kind(of type: Any.Type, isOver: Bool) -> Kind {
+    let identifier = ObjectIdentifier(type)
+    let first = slots + identifier.hash(Self.count)
+    if let slot = first.pointee, slot.type == identifier { return slot.kind }
+    return otherKind(of: type, first, isOver: isOver)
+  }
+
+  @inline(never)
+  private func otherKind(of type: Any.Type, _ first: UnsafeMutablePointer<Slot?>, isOver: Bool) -> Kind {
+    let identifier = ObjectIdentifier(type)
+    let second = slots + ((first - slots) ^ 1)
+    if let slot = second.pointee, slot.type == identifier { return slot.kind }
+    let kind = Kind.of(type)
+    if !isOver {
+      second.pointee = first.pointee
+      first.pointee = Slot(type: identifier, kind: kind)
+    }
+    return kind
   }
 }
 

@@ -45,7 +45,9 @@ final class Session {
     var names: NameConversions?
     var frames = Frames(capacity: TapeParser.maximumDepth + 8)
     var pool: ContainerPool
-    let kinds = KindTable()
+    let kinds = KindTable<Kind>()
+    /// Of ``FastJSONEncoder``.
+    var encoded = EncodedTree()
     /// The decoding is finished. A model that still has a container can look up values, and no
     /// frame is pushed any more.
     var isOver = false
@@ -67,6 +69,7 @@ final class Session {
 
   deinit {
     core.pointee.kinds.deallocate()
+    core.pointee.encoded.deallocate()
     core.pointee.pool.deallocate()
     core.pointee.frames.deallocate()
     core.pointee.tape.deallocate()
@@ -123,7 +126,8 @@ extension Session {
     core.pointee.strategies = .standard
     core.pointee.names?.clear()
     if !core.pointee.converted.isEmpty { core.pointee.converted = [:] }
-    restingSize = core.pointee.tape.size
+    core.pointee.encoded.clear()
+    restingSize = core.pointee.tape.size + core.pointee.encoded.size
   }
 
   /// Ends a session of which a model keeps a decoder or a container, before the model has it. The

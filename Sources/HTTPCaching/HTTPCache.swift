@@ -24,6 +24,8 @@ public struct HTTPCache: Sendable {
   /// The rules of `No-Vary-Search` in memory; `nil` if only exact URLs match. Copies of the cache
   /// share them.
   let rules: PathRules?
+  /// A Boolean value that indicates whether a load takes microseconds on the current thread.
+  package let loadsAtOnce: Bool
   /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`,
   /// `auth`, `client_secret`, `key`, `password`, `secret`, `sig`, `signature` and `token`.
   public static let defaultSecretQueryItems: Set<String> = SecretQuery.defaultNames
@@ -47,6 +49,7 @@ public struct HTTPCache: Sendable {
   ///   requests. Default: `true`.
   package init(persistence: (any Persistence)?, digests: SecretDigests? = nil, honorsNoVarySearch: Bool = true) {
     self.persistence = persistence
+    loadsAtOnce = persistence is FilePersistence
     self.digests = digests ?? SecretDigests(of: persistence)
     rules = honorsNoVarySearch && persistence != nil ? PathRules() : nil
   }

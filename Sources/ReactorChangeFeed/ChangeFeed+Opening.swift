@@ -37,12 +37,14 @@ extension ChangeFeed {
     let now = elapsed()
     let opened = state.withLock {
       state -> Result<(UInt64, greeting: String, position: UInt64, Bool), ChangeFeedError> in
-      if let error = refusal(of: user, state) { return .failure(error) }
+      if let error = refusal(of: user, state, at: now) { return .failure(error) }
       // The place is taken before the greeting is sent: what is requested after it, is newer.
       let seat = state.seats.add(audiences, at: now, onStall: onStall)
-      let position = state.log.position(of: lastEventID)
-      let head = state.log.id(of: state.log.head)
-      let hello = ChangeEncoding.hello(isResumed: position != nil, head: head, heartbeat: configuration.heartbeat)
+      let position = state.log.position(of: lastEventID, isShared: shared != nil)
+      let head = state.log.id(of: max(state.log.head, position ?? 0))
+      let spread = position == nil ? herdSpread(&state, at: now) : nil
+      let hello = ChangeEncoding.hello(
+        isResumed: position != nil, head: head, heartbeat: configuration.heartbeat, spread: spread)
       return .success((seat, hello, position ?? state.log.head, position.map { $0 < state.log.head } ?? false))
     }
     let (seat, hello, position, isBehind) = try opened.get()
@@ -54,7 +56,17 @@ extension ChangeFeed {
         isCatchingUp: isBehind))
   }
 
-  private func refusal(of user: ChangeAudience?, _ state: State) -> ChangeFeedError? {
+  /// Returns the time within which a client asks for everything. Of many that come at once, each
+  /// makes it longer for the next: twice the time that all so far take, since none knows how many
+  /// will follow.
+  private func herdSpread(_ state: inout State, at now: Duration) -> Duration? {
+    state.herdEnds = max(state.herdEnds, now) + .seconds(1 / max(configuration.refetchRate, 1))
+    let spread = (state.herdEnds - now) * 2
+    return spread > .milliseconds(50) ? spread : nil
+  }
+
+  private func refusal(of user: ChangeAudience?, _ state: State, at now: Duration) -> ChangeFeedError? {
+    if isBlind(state, at: now) { return .unavailable }
     if state.seats.count >= configuration.clients { return .tooManyClients(limit: configuration.clients) }
     let limit = configuration.clientsPerUser
     guard let user, state.seats.count(of: user) >= limit else { return nil }
@@ -72,21 +84,23 @@ extension ChangeFeed {
     let now = elapsed()
     let farewell = ChangeEncoding.event("bye")
     guard now < client.endsAt else { return .end(farewell) }
-    let step = state.withLock { state -> (bytes: [UInt8]?, id: String, isEnding: Bool)? in
-      guard state.seats.contains(client.seat) else { return nil }
+    let step = state.withLock { state -> (bytes: [UInt8]?, reset: [UInt8], id: String, isEnding: Bool)? in
+      guard state.seats.contains(client.seat), !isBlind(state, at: now) else { return nil }
       let bytes = state.log.bytes(behind: &client.position, for: client.audiences, atMost: 64 << 10)
       if bytes == nil { client.position = state.log.head }
       state.seats.give(client.seat, at: now)
-      return (bytes, state.log.id(of: client.position), state.isEnding)
+      let id = state.log.id(of: client.position)
+      let reset = ChangeEncoding.reset(id, spread: spread(over: state.seats.count))
+      return (bytes, reset, id, state.isEnding)
     }
-    guard let (bytes, id, isEnding) = step else { return .end(farewell) }
-    if isEnding { return .end((bytes ?? ChangeEncoding.event("reset", id: id)) + farewell) }
+    guard let (bytes, reset, id, isEnding) = step else { return .end(farewell) }
+    if isEnding { return .end((bytes ?? reset) + farewell) }
     // A client that comes back waits for the position of its greeting, whoever's events led there.
     let isDue = now - client.heardAt >= configuration.heartbeat || client.isCatchingUp
     client.isCatchingUp = false
     guard let bytes else {
       client.heardAt = now
-      return .bytes(ChangeEncoding.event("reset", id: id))
+      return .bytes(reset)
     }
     if !bytes.isEmpty || isDue {
       client.heardAt = now

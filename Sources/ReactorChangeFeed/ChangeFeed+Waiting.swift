@@ -11,7 +11,7 @@ extension ChangeFeed {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let end = state.withLock { state -> (isOver: Bool, position: UInt64?) in
-          guard state.log.head == client.position, !state.isEnding, !Task.isCancelled, state.seats.contains(client.seat)
+          guard state.log.head <= client.position, !state.isEnding, !Task.isCancelled, state.seats.contains(client.seat)
           else { return (true, client.position) }
           return (!state.seats.wait(client.seat, continuation, until: dueAt), nil)
         }

@@ -46,11 +46,31 @@ public final class ChangeFeed: Sendable {
     var seats = ChangeSeats<Waiter>()
     var ticker: Task<Void, Never>?
     var isEnding = false
+    /// The time at which the clients that ask for everything are done, at the permitted rate.
+    var herdEnds: Duration = .zero
+    var sharing = ChangeSharing()
   }
 
+  /// The log that several servers share; `nil` for a history of this process.
+  let shared: (any SharedChangeLog)?
+
   /// Creates a feed with an empty history. Clients of an earlier one ask for everything again.
-  public init(_ configuration: ChangeFeedConfiguration = ChangeFeedConfiguration()) {
-    self.configuration = configuration
+  public convenience init(_ configuration: ChangeFeedConfiguration = ChangeFeedConfiguration()) {
+    self.init(configuration, shared: nil)
+  }
+
+  /// Creates a feed whose history is shared by several servers, and which works while ``run()``
+  /// does.
+  ///
+  /// - Parameter log: The history. Changes that any feed publishes are told by all.
+  public convenience init(
+    _ configuration: ChangeFeedConfiguration = ChangeFeedConfiguration(), log: any SharedChangeLog
+  ) {
+    self.init(configuration, shared: log)
+  }
+
+  private init(_ configuration: ChangeFeedConfiguration, shared: (any SharedChangeLog)?) {
+    (self.configuration, self.shared) = (configuration, shared)
     let clock = configuration.clock
     elapsed = Self.stopwatch(clock)
     let space = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -72,28 +92,35 @@ public final class ChangeFeed: Sendable {
   ///     more than 128 bytes, or with other than printable ASCII, is left out.
   ///   - audience: Who is told. Default: every client.
   ///   - spread: The time within which the clients ask again, each at a random moment. By default,
-  ///     it grows with the number of clients, at ``ChangeFeedConfiguration/refetchRate``.
+  ///     it grows with the number of this server's clients, at
+  ///     ``ChangeFeedConfiguration/refetchRate``.
   public func publish(
     _ targets: [ChangeTarget], by id: String? = nil, to audience: ChangeAudience = .everyone, spread: Duration? = nil
   ) {
     let id = id.flatMap { id in id.utf8.count <= 128 && id.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? id : nil }
     guard !targets.isEmpty else { return }
-    let rate = configuration.refetchRate
-    wake { state in
-      let told = audience == .everyone ? state.seats.count : state.seats.count(of: audience)
-      let own = Duration.seconds(Double(told) / (rate >= 1 ? rate : 1))
-      let spread = spread ?? (own > .milliseconds(50) ? own : nil)
-      state.log.append(targets, by: id, spread: spread, to: audience)
-      return (state.seats.wake(audience), state.log.head - 1)
-    }
+    publish(PublishedChange(targets, by: id, spread: spread, to: audience))
   }
 
   /// Tells every client that it may have missed a change, such as after a restored backup.
-  public func reset() {
+  public func reset() { publish(.reset) }
+
+  private func publish(_ change: PublishedChange) {
+    guard shared == nil else { return enqueue(change) }
     wake { state in
-      state.log.forget()
-      return (state.seats.wake(.everyone), state.log.head - 1)
+      state.log.append(change, spread: change.spread ?? spread(of: change, state))
+      return (state.seats.wake(change.audience), state.log.head - 1)
     }
+  }
+
+  /// Returns the time that the clients of a change take together, at the permitted rate.
+  func spread(of change: PublishedChange, _ state: State) -> Duration? {
+    spread(over: change.audience == .everyone ? state.seats.count : state.seats.count(of: change.audience))
+  }
+
+  func spread(over clients: Int) -> Duration? {
+    let spread = Duration.seconds(Double(clients) / max(configuration.refetchRate, 1))
+    return spread > .milliseconds(50) ? spread : nil
   }
 
   /// Ends the streams of an audience with a farewell, such as those of a user who has signed out
@@ -127,7 +154,7 @@ public final class ChangeFeed: Sendable {
   var waiting: Int { state.withLock(\.seats.waiting) }
 
   /// - Parameter change: Returns who is woken, and the position up to which nothing was for them.
-  private func wake(_ change: (inout State) -> ([Waiter], UInt64)) {
+  func wake(_ change: (inout State) -> ([Waiter], UInt64)) {
     let (waiters, position) = state.withLock { change(&$0) }
     for waiter in waiters { waiter.resume(returning: position) }
   }

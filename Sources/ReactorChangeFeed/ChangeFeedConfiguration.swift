@@ -37,12 +37,16 @@ public struct ChangeFeedConfiguration: Sendable {
   case tooManyClients(limit: Int)
   /// The user has as many streams as ``ChangeFeedConfiguration/clientsPerUser`` permits.
   case tooManyClientsOfUser(limit: Int)
+  /// The log that the servers share was not heard for ``ChangeFeedConfiguration/heartbeat``, or not
+  /// yet, so no server knows what changes.
+  case unavailable
 
   /// The response to the client, which has no body: a 503, or a 429 (RFC 6585 §4), with the time to
   /// wait.
   public var response: HTTPResponse {
     switch self {
     case .tooManyClients: HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "10"])
+    case .unavailable: HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "5"])
     case .tooManyClientsOfUser: HTTPResponse(status: .tooManyRequests, headerFields: [.retryAfter: "60"])
     }
   }
@@ -52,6 +56,7 @@ extension ChangeFeedError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .tooManyClients(let limit): "\(limit) streams are open, as many as the feed permits; answer with 503"
+    case .unavailable: "the log of changes that the servers share is not heard; answer with 503"
     case .tooManyClientsOfUser(let limit):
       "\(limit) streams of one user are open, as many as the feed permits; answer with 429"
     }

@@ -6,7 +6,7 @@ struct ChangeLog: Sendable {
   }
 
   /// The name of this history, which no other has.
-  let space: String
+  private(set) var space: String
   private let limit: Int
   /// The entries as a ring: the one of position `base + 1 + n` is at `n % limit`.
   private var ring: [Entry] = []
@@ -19,9 +19,6 @@ struct ChangeLog: Sendable {
     self.limit = max(limit, 1)
   }
 
-  /// The largest data of an event, in bytes.
-  static let largest = 64 << 10
-
   /// The position before the first entry that is kept.
   private var oldest: UInt64 { head - UInt64(ring.count) }
 
@@ -31,25 +28,33 @@ struct ChangeLog: Sendable {
 
   /// Returns the position that a client names; `nil` if it is of another history, or if what came
   /// behind it is no longer kept.
-  func position(of id: String) -> UInt64? {
+  ///
+  /// - Parameter isShared: `true` if another server may have told entries that are not here yet.
+  func position(of id: String, isShared: Bool = false) -> UInt64? {
     guard let dot = id.lastIndex(of: "."), id[..<dot] == space, let number = UInt64(id[id.index(after: dot)...]),
-      number >= oldest, number <= head
+      number >= oldest, isShared || number <= head
     else { return nil }
     return number
   }
 
-  mutating func append(
-    _ targets: [ChangeTarget], by writeID: String? = nil, spread: Duration?, to audience: ChangeAudience
-  ) {
+  /// - Parameter spread: the time within which clients ask again; `nil` for at once.
+  mutating func append(_ change: PublishedChange, spread: Duration?) {
+    guard let data = change.data else { return forget() }
+    let event = ChangeEncoding.event("change", ChangeEncoding.adding(spread, to: data), id: id(of: head + 1))
+    append(Entry(bytes: event, audience: change.audience))
+  }
+
+  /// Appends an entry that says nothing, so that the next one has its number.
+  mutating func skip() { append(Entry(bytes: [], audience: .everyone)) }
+
+  private mutating func append(_ entry: Entry) {
     head += 1
-    var data = ChangeEncoding.data(of: targets, by: writeID, spread: spread)
-    // A client reads lines of a limited length, and an event that it cannot read names everything.
-    if data.utf8.count > Self.largest {
-      data = ChangeEncoding.data(of: targets.map(\.withoutValue), by: writeID, spread: spread)
-    }
-    if data.utf8.count > Self.largest { data = ChangeEncoding.data(of: [.all], spread: spread) }
-    let entry = Entry(bytes: ChangeEncoding.event("change", data, id: id(of: head)), audience: audience)
     if ring.count < limit { ring.append(entry) } else { ring[index(of: head)] = entry }
+  }
+
+  /// Begins another history, or continues this one behind entries that were not read.
+  mutating func restart(_ space: String, behind number: UInt64) {
+    (self.space, base, head, ring) = (space, number, number, [])
   }
 
   /// Forgets every entry, so that each client learns that it may have missed something.
@@ -85,12 +90,21 @@ enum ChangeEncoding {
   }
 
   static func retry(_ duration: Duration) -> [UInt8] {
-    Array("retry: \(Int64(min(max(duration, .zero), .seconds(600)) / .milliseconds(1)))\n".utf8)
+    Array("retry: \(milliseconds(duration))\n".utf8)
   }
 
-  static func data(of targets: [ChangeTarget], by id: String? = nil, spread: Duration?) -> String {
-    var rest = id.map { ",\"by\":\(quoted($0))" } ?? ""
-    if let spread { rest += ",\"spread\":\(Int64(min(max(spread, .zero), .seconds(600)) / .milliseconds(1)))" }
+  static func milliseconds(_ duration: Duration) -> Int64 {
+    Int64(min(max(duration, .zero), .seconds(600)) / .milliseconds(1))
+  }
+
+  /// Returns the data of an event with a spread, which counts for all of its targets.
+  static func adding(_ spread: Duration?, to data: String) -> String {
+    guard let spread, data.hasSuffix("}]}") else { return data }
+    return data.dropLast(3) + ",\"spread\":\(milliseconds(spread))}]}"
+  }
+
+  static func data(of targets: [ChangeTarget], by id: String? = nil) -> String {
+    let rest = id.map { ",\"by\":\(quoted($0))" } ?? ""
     let members = targets.map { target in
       switch target {
       case .url(let url, let etag): member("url", url, [("etag", etag)], rest)
@@ -98,6 +112,7 @@ enum ChangeEncoding {
         member("url", url, [("from", from), ("etag", etag), ("value", body)], rest)
       case .merge(let url, let patch, let from, let etag):
         member("url", url, [("from", from), ("etag", etag), ("merge", patch)], rest)
+      case .gone(let url): member("url", url, [], ",\"gone\":true" + rest)
       case .under(let url): member("under", url, [], rest)
       case .group(let name): member("group", name, [], rest)
       case .all: "{\"all\":true\(rest)}"
@@ -111,8 +126,15 @@ enum ChangeEncoding {
     return "{\"\(kind)\":\(quoted(name))\(fields.joined())\(rest)}"
   }
 
-  static func hello(isResumed: Bool, head: String, heartbeat: Duration) -> String {
-    "{\"v\":1,\"resumed\":\(isResumed),\"head\":\(quoted(head)),\"heartbeat\":\(heartbeat / .seconds(1))}"
+  static func hello(isResumed: Bool, head: String, heartbeat: Duration, spread: Duration?) -> String {
+    let spread = spread.map { ",\"spread\":\(milliseconds($0))" } ?? ""
+    return
+      "{\"v\":1,\"resumed\":\(isResumed),\"head\":\(quoted(head)),\"heartbeat\":\(heartbeat / .seconds(1))\(spread)}"
+  }
+
+  /// The event that says that history was lost.
+  static func reset(_ id: String, spread: Duration?) -> [UInt8] {
+    event("reset", spread.map { "{\"spread\":\(milliseconds($0))}" } ?? "{}", id: id)
   }
 
   /// Returns a JSON string (RFC 8259 §7).
@@ -134,7 +156,7 @@ enum ChangeEncoding {
 
 extension ChangeTarget {
   /// The same change, without the value.
-  fileprivate var withoutValue: ChangeTarget {
+  var withoutValue: ChangeTarget {
     switch self {
     case .value(let url, _, _, let etag), .merge(let url, _, _, let etag): .url(url, etag: etag)
     default: self

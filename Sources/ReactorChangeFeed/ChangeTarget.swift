@@ -18,6 +18,9 @@ public enum ChangeTarget: Sendable, Hashable {
   /// The resource of a URL, with the difference to its earlier version: a merge patch in JSON (RFC
   /// 7396). Otherwise as ``value(_:body:from:etag:)``.
   case merge(String, patch: String, from: String, etag: String)
+  /// The resource of a URL that was removed: its responses are a 404 or a 410 from now on. A client
+  /// forgets its copy without a request.
+  case gone(String)
   /// The resource of a URL and everything below it.
   case under(String)
   /// The members of a group that responses name in `Cache-Groups` (RFC 9875).

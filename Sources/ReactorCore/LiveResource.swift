@@ -195,11 +195,7 @@ struct LiveStates<Model: Sendable>: Sendable {
       let observer = StateObserver<Model>(states.engine.nextID(), isolation: MainActor.shared, .onMainActor(sink))
       return LiveFollowing(nil, Subscription(states, observer: observer))
     }
-    refresh = {
-      // A resource that is not read-only changes something on the server.
-      guard states.resource.readsOnly else { return }
-      _ = try? await states.engine.fetch(states.resource, .networkOnly, asksForStreams: true)
-    }
+    refresh = states.fetchAnew
     areRevised = true
   }
 

@@ -32,6 +32,13 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
     Iterator(subscription: subscribe())
   }
 
+  /// Fetches from the network, for all who observe the resource.
+  @Sendable package func fetchAnew() async {
+    // A resource that is not read-only changes something on the server.
+    guard resource.readsOnly else { return }
+    _ = try? await engine.fetch(resource, .networkOnly, asksForStreams: true)
+  }
+
   func subscribe() -> Subscription<Model> { Subscription(self) }
 
   /// One subscription; releasing the iterator ends it.

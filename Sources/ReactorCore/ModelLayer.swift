@@ -30,8 +30,8 @@ public final class ModelLayer: Sendable {
   ///   - extensions: The features of other products, such as an outbox or a fleet. Default: none.
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
-    reachability: any Reachability = SystemReachability(), scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init(), extensions: [LayerExtension] = []
+    reachability: any Reachability = .system, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init(), extensions: [Extension] = []
   ) {
     self.init(
       backend: Backend(baseURL: baseURL, transport: transport, reachability: reachability), persistence: persistence,
@@ -52,10 +52,12 @@ public final class ModelLayer: Sendable {
   ///   - extensions: The features of other products, such as an outbox or a fleet. Default: none.
   public init(
     backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init(), extensions: [LayerExtension] = []
+    configuration: ReactorConfiguration = .init(), extensions: [Extension] = []
   ) {
     var backend = backend
-    backend.logging = backend.logging?.hiding(configuration.secretQueryItems)
+    if let logging = backend.logging as? any QueryHiding {
+      backend.logging = logging.hiding(configuration.secretQueryItems)
+    }
     self.backend = backend
     layer = LayerContext(
       backend: backend, persistence: persistence, scope: scope, configuration: configuration,
@@ -142,7 +144,7 @@ public final class ModelLayer: Sendable {
   ///
   /// The observation ends when the token is cancelled or released, so store the token. To observe
   /// for as long as an object lives, without a token, call ``observeEvents(for:_:)``.
-  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ObservationToken {
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ModelLayer.ObservationToken {
     layer.events.observe(body)
   }
 
@@ -235,10 +237,10 @@ public final class ModelLayer: Sendable {
   /// A credential refresh in flight is dropped, waiting callers get ``ReactorError/cancelled``, and
   /// open streams show no value.
   ///
-  /// Later fetches through an ``AuthenticationMiddleware`` send nothing. They fail with
-  /// ``ReactorError/authentication(_:)``, whose error is ``ReactorError/SignedOut``, until
-  /// ``AuthenticationMiddleware/signIn(_:)``. For another user, make another layer with that user's
-  /// `Scope`.
+  /// Later fetches through an `AuthenticationMiddleware` of ReactorMiddleware send nothing. They
+  /// fail with ``ReactorError/authentication(_:)``, whose error is ``ReactorError/SignedOut``,
+  /// until `AuthenticationMiddleware.signIn(_:)`. For another user, make another layer with that
+  /// user's `Scope`.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` if the disk could not be cleared. Memory and the
   ///   credential are cleared nevertheless.

@@ -23,7 +23,7 @@ extension Reactor {
   public func observe(
     _ resource: Resource, policy: FetchPolicy = .staleWhileRevalidate,
     @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (LoadState<Model>) -> Void
-  ) -> ObservationToken {
+  ) -> ModelLayer.ObservationToken {
     states(for: resource, policy: policy).observe(body)
   }
 
@@ -62,9 +62,9 @@ extension LoadStates {
   /// - Returns: A token, which retains the reactor. Store it.
   public func observe(
     @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (LoadState<Model>) -> Void
-  ) -> ObservationToken {
+  ) -> ModelLayer.ObservationToken {
     let observer = StateObserver<Model>(engine.nextID(), isolation: body.isolation, .isolated(body))
     let subscription = Subscription(self, observer: observer)
-    return ObservationToken { subscription.end() }
+    return ModelLayer.ObservationToken { subscription.end() }
   }
 }

@@ -51,7 +51,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   ///   - reachability: The source of connectivity. ``Reachability/always`` tries every request.
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
-    reachability: any Reachability = SystemReachability(), configuration: ReactorConfiguration = .init()
+    reachability: any Reachability = .system, configuration: ReactorConfiguration = .init()
   ) {
     self.init(
       flow: ReactorFlow(
@@ -245,7 +245,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// overlap, and several polling streams of one resource share one request, at the shortest of
   /// their intervals.
   ///
-  /// While the system saves power, intervals are ``ReactorConfiguration/pollingFactorInLowPower``
+  /// While the system saves power, intervals are ``ReactorConfiguration/LowPower/pollingFactor``
   /// times as long. After a failure, the stream shows the error and polling continues. Without
   /// connectivity, the next poll waits for it. After ``remove(_:)``, polling pauses until the
   /// resource is fetched or saved again.
@@ -279,7 +279,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// type discards the write.
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)`` for a resource that is not read-only. A failed
-  ///   save is thrown only with ``ReactorConfiguration/failsWhenSaveFails``, as
+  ///   save is thrown only with ``ReactorConfiguration/Saving/required``, as
   ///   ``ReactorError/persistence(_:)``; otherwise it is an event.
   public func save(_ model: Model, for resource: Resource) async throws(ReactorError) {
     try await engine.write(AnyModel(model), for: resource)
@@ -329,7 +329,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.layer.events) }
 
   /// Calls `body` with every event, in order; see ``ModelLayer/observeEvents(_:)``.
-  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ObservationToken {
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ModelLayer.ObservationToken {
     engine.layer.events.observe(body)
   }
 

@@ -9,22 +9,14 @@ public import Foundation
 /// let layer = ModelLayer(baseURL: api, configuration: configuration)
 /// ```
 public struct ReactorConfiguration: Sendable {
+  // MARK: Freshness
+
   /// The time for which a cached value is fresh, if neither the resource nor the server says.
   /// Default: 5 minutes.
   ///
   /// With zero, a value is stale at once, and concurrent fetches still share a request. With
   /// `Duration.never`, it never becomes stale.
   public var freshFor: Duration = .seconds(300)
-
-  /// The time after its last use at which an unobserved model is evicted from memory. Default: 5
-  /// minutes.
-  ///
-  /// ```swift
-  /// configuration.keepUnusedFor = .never  // until the limit of memory is reached
-  /// ```
-  ///
-  /// A model that was read again since it was stored may stay for up to twice as long.
-  public var keepUnusedFor: Duration = .seconds(300)
 
   /// The time for which a stale value may be returned when the network fails (RFC 5861 §4).
   /// Default: zero.
@@ -48,18 +40,6 @@ public struct ReactorConfiguration: Sendable {
   /// ``ReactorEvent/Kind/servedStale``. Zero or less waits only for the stored value.
   public var staleAfter: Duration?
 
-  /// A Boolean value that indicates whether an outage of the server is remembered. Default: `true`.
-  ///
-  /// After a transient failure, such as a refused connection or the status 503, and its retries,
-  /// callers get their stale fallback at once. One request at a time, without retries, checks
-  /// whether the server is back, with exponential backoff from one second to 30 seconds. A caller
-  /// without a fallback gets the error for a second, and then sends a request.
-  /// ``FetchPolicy/networkOnly`` always sends one.
-  ///
-  /// A failed connection is an outage of the server. A status or a timeout is one of the resource,
-  /// and five in a row are one of the server. Events report its beginning and its end.
-  public var remembersOutages: Bool = true
-
   /// A Boolean value that indicates whether open streams fetch again when their value becomes
   /// stale. Default: `false`.
   ///
@@ -72,31 +52,49 @@ public struct ReactorConfiguration: Sendable {
   /// tries again. ``FetchPolicy/cacheOnly`` never fetches.
   public var revalidatesWhenStale: Bool = false
 
-  /// The factor by which polling intervals grow while the system saves power. Default: 4. Clamped
-  /// to 1 through 1,000.
-  public var pollingFactorInLowPower: Int = 4
-
-  /// The source that says whether power is to be saved. Default: the system.
+  /// A Boolean value that indicates whether a 404 or 410 removes the stored value. Default: `true`.
   ///
-  /// It is observed only while a stream polls.
-  public var powerSaving: any PowerSaving = SystemPowerSaving()
+  /// The status is the server's newer answer: the value leaves memory and disk, and streams show
+  /// the error without it. A value that ``Reactor/save(_:for:)`` has written stays, and so do
+  /// pending drafts. With `false`, the value stays stored as after any other failure.
+  public var removesGoneValues: Bool = true
 
-  /// A Boolean value that indicates whether a fetch waits until its record is saved. Default:
-  /// `true`.
-  public var waitsForSave: Bool = true
+  // MARK: Memory and persistence
 
-  /// A Boolean value that indicates whether a fetch fails with ``ReactorError/persistence(_:)`` if
-  /// its record cannot be saved. Default: `false`.
+  /// The time after its last use at which an unobserved model is evicted from memory. Default: 5
+  /// minutes.
   ///
   /// ```swift
-  /// configuration.waitsForSave = true
-  /// configuration.failsWhenSaveFails = true  // a fetch succeeds only if its record is on disk
+  /// configuration.keepUnusedFor = .never  // until the limit of memory is reached
   /// ```
   ///
-  /// Otherwise the fetch succeeds, and an event reports the failure. A fetch can fail this way only
-  /// with ``waitsForSave``. The property also applies to ``Reactor/save(_:for:)``. In Reactor 1.x
-  /// the default was `true`.
-  public var failsWhenSaveFails: Bool = false
+  /// A model that was read again since it was stored may stay for up to twice as long.
+  public var keepUnusedFor: Duration = .seconds(300)
+
+  /// The limit of the memory. Default: 1,000 models or 64 MiB of payload.
+  ///
+  /// ```swift
+  /// configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 100, bytes: 4 << 20)
+  /// ```
+  public var memoryLimit: MemoryLimit = MemoryLimit()
+
+  /// The source of memory warnings, at which models without an observer leave memory. Default: the
+  /// system's on Apple platforms, and none elsewhere.
+  ///
+  /// On Linux, ReactorOperators has `CgroupMemoryPressure` for a program in a container. `nil`
+  /// ignores memory pressure; see ``ModelLayer/evictUnused()``.
+  public var memoryPressure: (any MemoryPressure)? = systemMemoryPressure
+
+  /// The part that a save has in a fetch. Default: ``Saving/awaited``.
+  ///
+  /// ```swift
+  /// configuration.saving = .required  // a fetch succeeds only if its record is on disk
+  /// ```
+  ///
+  /// ``Reactor/save(_:for:)`` always waits, and throws the error of a failed save only with
+  /// ``Saving/required``. Otherwise an event reports the failure. In Reactor 1.x, the default was
+  /// ``Saving/required``.
+  public var saving: Saving = .awaited
 
   /// The time that a fetch waits for the persistence. Default: `nil`, which is 5 seconds with a
   /// `ContinuousClock`, and no limit with any other ``clock``: in a test, only the code under test
@@ -105,23 +103,52 @@ public struct ReactorConfiguration: Sendable {
   /// A record that is not loaded by then counts as missing, and a fetch whose record is not saved
   /// by then returns its answer while the save continues. Events report both
   /// (``ReactorEvent/Kind/loadFailed(_:)``, ``ReactorEvent/Kind/saveIsLate(after:)``). With
-  /// ``failsWhenSaveFails``, the fetch fails instead. While the persistence has yet to answer,
+  /// ``Saving/required``, the fetch fails instead. While the persistence has yet to answer,
   /// other fetches of the resource do not wait for it. ``Reactor/save(_:for:)`` and removals always
   /// wait. With `Duration.never`, there is no limit.
   public var persistenceBudget: Duration?
 
-  /// A Boolean value that indicates whether a 404 or 410 removes the stored value. Default: `true`.
+  /// The names of secret query items; case does not matter. Default:
+  /// `HTTPCache.defaultSecretQueryItems`.
   ///
-  /// The status is the server's newer answer: the value leaves memory and disk, and streams show
-  /// the error without it. A value that ``Reactor/save(_:for:)`` has written stays, and so do
-  /// pending drafts. With `false`, the value stays stored as after any other failure.
-  public var removesGoneValues: Bool = true
+  /// ```swift
+  /// configuration.secretQueryItems.insert("session")
+  /// ```
+  ///
+  /// Their values appear in no key, event or description. In a record, the URL and the fields
+  /// `Location`, `Content-Location`, `Link` and `Refresh` hold digests instead. The page
+  /// <doc:Secrets> says where secrets are looked for.
+  public var secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
+
+  // MARK: Requests and models
 
   /// A Boolean value that indicates whether connectivity is checked before a request. Default:
   /// `true`.
   ///
   /// Requests to a loopback host are never checked.
   public var checksReachability: Bool = true
+
+  /// A Boolean value that indicates whether an outage of the server is remembered. Default: `true`.
+  ///
+  /// After a transient failure, such as a refused connection or the status 503, and its retries,
+  /// callers get their stale fallback at once. One request at a time, without retries, checks
+  /// whether the server is back, with exponential backoff from one second to 30 seconds. A caller
+  /// without a fallback gets the error for a second, and then sends a request.
+  /// ``FetchPolicy/networkOnly`` always sends one.
+  ///
+  /// A failed connection is an outage of the server. A status or a timeout is one of the resource,
+  /// and five in a row are one of the server. Events report its beginning and its end.
+  public var remembersOutages: Bool = true
+
+  /// The policy for retrying failed requests. Default: ``RetryPolicy``'s, which is two more
+  /// attempts, after half a second or so.
+  ///
+  /// ```swift
+  /// configuration.retry = .never
+  /// ```
+  ///
+  /// A custom network step is not retried.
+  public var retry: RetryPolicy = RetryPolicy()
 
   /// The decision on a failed attempt, in place of the policy's own list of transient failures.
   /// Default: `nil`, that list.
@@ -134,15 +161,12 @@ public struct ReactorConfiguration: Sendable {
   /// safe to repeat. It must be quick, and runs on the executor of the request.
   public var shouldRetry: (@Sendable (RetryPolicy.FailedAttempt) -> Bool)?
 
-  /// The policy for retrying failed requests. Default: ``RetryPolicy``'s, which is two more
-  /// attempts, after half a second or so.
+  /// The rule for polling while the system saves power. Default: intervals are four times as long.
   ///
   /// ```swift
-  /// configuration.retry = .never
+  /// configuration.lowPower.pollingFactor = 10
   /// ```
-  ///
-  /// A custom network step is not retried.
-  public var retry: RetryPolicy = RetryPolicy()
+  public var lowPower: LowPower = LowPower()
 
   /// The treatment of an array's malformed elements. Default: ``ParsingMode/prune``.
   ///
@@ -174,31 +198,7 @@ public struct ReactorConfiguration: Sendable {
   /// It must write what ``decoder`` reads. The body of a ``Resource`` has a separate encoder.
   public var encoder = JSONEncoder()
 
-  /// The limit of the memory. Default: 1,000 models or 64 MiB of payload.
-  ///
-  /// ```swift
-  /// configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 100, bytes: 4 << 20)
-  /// ```
-  public var memoryLimit: MemoryLimit = MemoryLimit()
-
-  /// The source of memory warnings, at which models without an observer leave memory. Default: the
-  /// system's on Apple platforms, and none elsewhere.
-  ///
-  /// On Linux, ReactorOperators has `CgroupMemoryPressure` for a program in a container. `nil`
-  /// ignores memory pressure; see ``ModelLayer/evictUnused()``.
-  public var memoryPressure: (any MemoryPressure)? = systemMemoryPressure
-
-  /// The names of secret query items; case does not matter. Default:
-  /// `HTTPCache.defaultSecretQueryItems`.
-  ///
-  /// ```swift
-  /// configuration.secretQueryItems.insert("session")
-  /// ```
-  ///
-  /// Their values appear in no key, event or description. In a record, the URL and the fields
-  /// `Location`, `Content-Location`, `Link` and `Refresh` hold digests instead. The page
-  /// <doc:Secrets> says where secrets are looked for.
-  public var secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
+  // MARK: Clocks, executor and instrument
 
   /// The clock behind every wait: eviction, polling, retries, and waits inside a flow's steps.
   /// Default: `ContinuousClock`.
@@ -221,7 +221,7 @@ public struct ReactorConfiguration: Sendable {
   /// ```swift
   /// configuration.instrument = Observability(logger: logger)
   /// ```
-  public var instrument: (any LayerInstrument)?
+  public var instrument: (any ModelLayer.Instrument)?
 
   /// Creates a configuration with all defaults.
   public init() {}

@@ -31,10 +31,10 @@ import Synchronization
 public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Requests the model from the network and parses it.
   ///
-  /// To report that the stale copy is still valid, return ``FetchContext/stale`` with a new
+  /// To report that the stale copy is still valid, return ``ReactorFlow/Context/stale`` with a new
   /// ``Snapshot/fetchedAt``. Replacing this step or ``loadFromPersistence`` ends the reuse of
   /// models that are already parsed.
-  public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model> {
+  public var network: @Sendable (Resource, ReactorFlow<Model>.Context) async throws -> Snapshot<Model> {
     didSet { (decoded, parseRecord) = (DecodedModelLookup(), nil) }
   }
   /// Loads the persisted model; `nil` if nothing is stored. A thrown error counts as a miss and is
@@ -72,7 +72,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   ///   step is always tried.
   public init(
     configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
-    network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
+    network: @escaping @Sendable (Resource, ReactorFlow<Model>.Context) async throws -> Snapshot<Model>,
     loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
     saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
     removeFromPersistence: @escaping @Sendable (Resource) async throws -> Void = { _ in }
@@ -104,7 +104,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
 
   init(
     layer: LayerContext, configuration: ReactorConfiguration,
-    network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
+    network: @escaping @Sendable (Resource, ReactorFlow<Model>.Context) async throws -> Snapshot<Model>,
     loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
     saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
     removeFromPersistence: @escaping @Sendable (Resource) async throws -> Void
@@ -125,53 +125,53 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
 
   /// A Boolean value that indicates whether there is connectivity, or it is not checked.
   package var isReachable: Bool { layer.isReachable(configuration) }
-}
 
-/// The input of a flow's network step, beside the resource.
-public struct FetchContext<Model: Sendable>: Sendable {
-  /// The stored copy, fresh or stale; `nil` if nothing is stored.
-  ///
-  /// The step may ask the server whether the copy is still valid, and if so return it with a new
-  /// ``Snapshot/fetchedAt``.
-  public var stale: Snapshot<Model>? {
-    get { copy?.snapshot }
-    set { copy = newValue.map(Copy.init) }
-  }
-  /// A reference, so that the layout of a context is the same for every model. The code that copies
-  /// one would otherwise be large.
-  private var copy: Copy?
-  /// A closure for the step to call with the progress of the transfer, which streams show. It can
-  /// be called from any thread.
-  public var progress: @Sendable (TransferProgress) -> Void
-  /// A Boolean value that indicates whether this flight has read persistence. Then ``stale`` is the
-  /// result, and a second read is unnecessary.
-  var hasAskedPersistence = false
-  /// A Boolean value that indicates whether a waiter wants the server's response, and no other
-  /// process's.
-  var asksServer = false
-  /// A Boolean value that indicates whether the response is neither taken from other processes nor
-  /// shared with them.
-  var isUnshared = false
-  /// A closure to call before each request is sent.
-  var sends: @Sendable () -> Void = {}
-  /// The part that outages play in the fetch; `nil` if they are not remembered.
-  var outage: OutageCheck?
-  /// The flight as the instrument sees it; `nil` without one.
-  var record: InstrumentedFlight?
-  /// The record of every attempt's redirects; `nil` if it is not needed.
-  var trail: RedirectTrail?
+  /// The input of a flow's network step, beside the resource.
+  public struct Context: Sendable {
+    /// The stored copy, fresh or stale; `nil` if nothing is stored.
+    ///
+    /// The step may ask the server whether the copy is still valid, and if so return it with a new
+    /// ``Snapshot/fetchedAt``.
+    public var stale: Snapshot<Model>? {
+      get { copy?.snapshot }
+      set { copy = newValue.map(Copy.init) }
+    }
+    /// A reference, so that the layout of a context is the same for every model. The code that
+    /// copies one would otherwise be large.
+    private var copy: Copy?
+    /// A closure for the step to call with the progress of the transfer, which streams show. It can
+    /// be called from any thread.
+    public var progress: @Sendable (TransferProgress) -> Void
+    /// A Boolean value that indicates whether this flight has read persistence. Then ``stale`` is
+    /// the result, and a second read is unnecessary.
+    var hasAskedPersistence = false
+    /// A Boolean value that indicates whether a waiter wants the server's response, and no other
+    /// process's.
+    var asksServer = false
+    /// A Boolean value that indicates whether the response is neither taken from other processes
+    /// nor shared with them.
+    var isUnshared = false
+    /// A closure to call before each request is sent.
+    var sends: @Sendable () -> Void = {}
+    /// The part that outages play in the fetch; `nil` if they are not remembered.
+    var outage: OutageCheck?
+    /// The flight as the instrument sees it; `nil` without one.
+    var record: ModelLayer.InstrumentedFlight?
+    /// The record of every attempt's redirects; `nil` if it is not needed.
+    var trail: RedirectTrail?
 
-  /// Creates a context, for example to test a network step.
-  public init(
-    stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
-  ) {
-    self.progress = progress
-    self.stale = stale
-  }
+    /// Creates a context, for example to test a network step.
+    public init(
+      stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+    ) {
+      self.progress = progress
+      self.stale = stale
+    }
 
-  private final class Copy: Sendable {
-    let snapshot: Snapshot<Model>
+    private final class Copy: Sendable {
+      let snapshot: Snapshot<Model>
 
-    init(_ snapshot: Snapshot<Model>) { self.snapshot = snapshot }
+      init(_ snapshot: Snapshot<Model>) { self.snapshot = snapshot }
+    }
   }
 }

@@ -1,6 +1,6 @@
 public import ReactorCore
 
-extension LayerExtension {
+extension ModelLayer.Extension {
   /// The extension that lets the servers of a fleet share a layer's responses.
   ///
   /// ```swift
@@ -25,7 +25,7 @@ extension LayerExtension {
   /// - Parameter fleet: The fleet. It assumes that the middlewares of all servers use the same
   ///   credential. If a resource has its own credential or a secret in its URL, nothing of the
   ///   request leaves the process.
-  public static func fleet(_ fleet: Fleet) -> LayerExtension {
-    LayerExtension(upstream: { FleetUpstream(fleet, $0, $1) })
+  public static func fleet(_ fleet: Fleet) -> ModelLayer.Extension {
+    ModelLayer.Extension(upstream: { FleetUpstream(fleet, $0, $1) })
   }
 }

@@ -4,11 +4,16 @@
 
   final class Observer {
     weak let owner: AnyObject?
+    let id: AnyHashable?
+    /// The stores of an observer of a group; empty for an observer of each store.
+    let stores: [any Store.Type]
     let token = ChangeToken()
     let body: Body
 
-    init(_ owner: AnyObject, _ body: @escaping Body) {
+    init(_ owner: AnyObject, id: AnyHashable?, stores: [any Store.Type], _ body: @escaping Body) {
       self.owner = owner
+      self.id = id
+      self.stores = stores
       self.body = body
     }
 
@@ -17,9 +22,15 @@
 
   private(set) var observers: [Observer] = []
 
-  func add(_ owner: AnyObject, _ body: @escaping Body) -> ChangeToken {
+  /// Adds an observer. It replaces the owner's observer with the same id.
+  func add(
+    _ owner: AnyObject, id: AnyHashable? = nil, of stores: [any Store.Type] = [], _ body: @escaping Body
+  ) -> ChangeToken {
+    if let id {
+      for observer in observers where observer.id == id && observer.owner === owner { observer.token.cancel() }
+    }
     removeEnded()
-    let observer = Observer(owner, body)
+    let observer = Observer(owner, id: id, stores: stores, body)
     observers.append(observer)
     return observer.token
   }
@@ -35,6 +46,16 @@
       }
     }
     if hasEnded { removeEnded() }
+  }
+
+  /// Calls, once each, the observers of a group to which one of the changed stores belongs.
+  func notifyGroups(of changed: [any Store]) {
+    for observer in observers where !observer.token.isCancelled {
+      guard let store = changed.first(where: { store in observer.stores.contains { $0 == type(of: store) } }),
+        let owner = observer.owner
+      else { continue }
+      observer.body(owner, store, nil)
+    }
   }
 
   private func removeEnded() {

@@ -6,6 +6,8 @@
   var onFailure: @MainActor (FluxError) -> Void = { StandardError.write("ReactorFlux: \($0)") }
   /// The observers of every store.
   let observers = ChangeObservers()
+  /// The observers of several stores at once.
+  let groups = ChangeObservers()
   /// The stores whose observers have not been notified yet, in the order of each store's first
   /// change.
   private var changed: [any Store] = []
@@ -20,8 +22,15 @@
   /// otherwise now.
   func changed(_ store: any Store) {
     changed.append(store)
-    guard !isBusy else { return }
+    perform {}
+  }
+
+  /// Calls an observer outside of a notification. Within a run, that is all; otherwise, what it
+  /// changes and dispatches is handled afterwards.
+  func perform(_ body: () -> Void) {
+    guard !isBusy else { return body() }
     isBusy = true
+    body()
     if let dispatcher { return dispatcher.finish() }
     notifyChanges()
     isBusy = false
@@ -36,9 +45,9 @@
       // Swapped, so that both arrays keep their capacity. Releasing a store in `told` may change
       // another.
       swap(&changed, &told)
-      for store in told {
-        if let error = store.context.notify(store) { onFailure(error) }
-      }
+      var hasNotified = false
+      for store in told where store.context.notify(store) { hasNotified = true }
+      if hasNotified, !groups.observers.isEmpty { groups.notifyGroups(of: told.filter(\.context.isNotified)) }
       told.removeAll(keepingCapacity: true)
     }
   }

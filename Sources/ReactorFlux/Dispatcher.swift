@@ -53,6 +53,7 @@
   private var storesByType: [ObjectIdentifier: any Store] = [:]
   let tables = HandlerTables()
   let run = DispatchRun()
+  let effects = EffectTable()
   private var middlewares: [any Middleware] = []
 
   /// The number of actions in the chain that led to the current one.
@@ -104,7 +105,7 @@ extension Dispatcher {
     // Again, since `make` may have registered stores.
     try check(handlers)
     guard !made.context.isOwned else { throw .contextInUse(store: typeName(S.self)) }
-    made.context.join(self, run)
+    made.context.join(self, run, initial: (made as? any Snapshotting)?.anySnapshot)
     storesByType[ObjectIdentifier(S.self)] = made
     stores.append(made)
     for handler in handlers { handler.attach(made, tables) }
@@ -127,16 +128,6 @@ extension Dispatcher {
       throw .notRegistered(store: typeName(S.self))
     }
     return found
-  }
-
-  /// Calls `body` after each change of any store, and after that store's own observers.
-  ///
-  /// The observation ends as described for ``Store/observe(_:_:)``.
-  @discardableResult
-  public func observe(
-    _ owner: AnyObject, _ body: @escaping @MainActor (_ store: any Store, _ error: (any Error)?) -> Void
-  ) -> ChangeToken {
-    run.observers.add(owner) { body($1, $2) }
   }
 }
 

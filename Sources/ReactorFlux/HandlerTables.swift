@@ -7,7 +7,15 @@
   /// - Throws: ``FluxError/emptyName(payload:)`` and
   ///   ``FluxError/conflictingPayloads(event:known:other:)``.
   func check<S: Store>(_ handlers: [ActionHandler<S>]) throws(FluxError) {
-    var known = tables.mapValues(\.payload)
+    var known = payloads
+    try check(handlers, &known)
+  }
+
+  /// The payload types of the events, by name.
+  var payloads: [String: any Any.Type] { tables.mapValues(\.payload) }
+
+  /// Checks the events of handlers that come after those of `known`, and adds them to it.
+  func check<S: Store>(_ handlers: [ActionHandler<S>], _ known: inout [String: any Any.Type]) throws(FluxError) {
     for handler in handlers {
       try check(handler.name, handler.payload, known[handler.name] ?? handler.payload)
       known[handler.name] = handler.payload

@@ -62,10 +62,49 @@ extension Dispatcher {
   }
 }
 
-extension Snapshotting {
-  fileprivate var anySnapshot: any Sendable { snapshot }
+extension Dispatcher {
+  /// Restores the state that each ``Snapshotting`` store had when it was registered, and then
+  /// notifies their observers.
+  ///
+  /// ```swift
+  /// try dispatcher.reset()  // the next user begins with empty stores
+  /// ```
+  ///
+  /// Actions that observers dispatch are handled afterwards. A reset is no action: no log has it.
+  /// Where a replay must repeat it, dispatch an event that the stores handle.
+  ///
+  /// - Throws: ``FluxError/busy`` within a handler or an observer.
+  public func reset() throws(FluxError) { try reset(stores) }
 
-  fileprivate func putBack(_ value: any Sendable) {
+  /// Restores the state that the given stores had when they were registered, as ``reset()`` does.
+  ///
+  /// ```swift
+  /// try dispatcher.reset(Session.self, Drafts.self)
+  /// ```
+  ///
+  /// - Throws: ``FluxError/notRegistered(store:)``, before any store is reset, and
+  ///   ``FluxError/busy``.
+  public func reset<First: Snapshotting, each Other: Snapshotting>(
+    _ first: First.Type, _ others: repeat (each Other).Type
+  ) throws(FluxError) {
+    var stores: [any Store] = [try store(first)]
+    for other in repeat each others { stores.append(try store(other)) }
+    try reset(stores)
+  }
+
+  private func reset(_ stores: [any Store]) throws(FluxError) {
+    try alone {
+      for store in stores {
+        if let initial = store.context.initial { (store as? any Snapshotting)?.putBack(initial) }
+      }
+    }
+  }
+}
+
+extension Snapshotting {
+  var anySnapshot: any Sendable { snapshot }
+
+  func putBack(_ value: any Sendable) {
     guard let value = value as? Snapshot else { return }
     snapshot = value
     emitChange()

@@ -22,32 +22,46 @@ extension Store {
   /// handled after all observers have been called.
   ///
   /// `body` must not capture `owner` strongly, or neither is ever released. Use
-  /// ``observe(_:with:)`` or `[weak self]`.
+  /// ``observe(_:id:initially:with:)`` or `[weak self]`.
+  ///
+  /// - Parameters:
+  ///   - id: With an id, the observation replaces the owner's earlier one with that id. So an
+  ///     observer that registers each time it appears is called once. Default: `nil`, for an
+  ///     observation beside the others.
+  ///   - initially: `true` to call `body` at once, too, with the present state and no error, before
+  ///     the method returns. Actions that it dispatches then are handled after it. Default:
+  ///     `false`.
   @discardableResult
   public func observe(
-    _ owner: AnyObject, _ body: @escaping @MainActor (_ store: Self, _ error: (any Error)?) -> Void
+    _ owner: AnyObject, id: AnyHashable? = nil, initially: Bool = false,
+    _ body: @escaping @MainActor (_ store: Self, _ error: (any Error)?) -> Void
   ) -> ChangeToken {
-    context.observers.add(owner) { _, store, error in
+    let token = context.observers.add(owner, id: id) { _, store, error in
       // A context notifies only about its own store. A dynamic cast would cost as much as the rest.
       if type(of: store) == Self.self { body(unsafeDowncast(store, to: Self.self), error) }
     }
+    if initially { context.perform { body(self, nil) } }
+    return token
   }
 
-  /// Calls `body` after each change, as ``observe(_:_:)`` does, and passes it the owner, so that it
-  /// need not capture it.
+  /// Calls `body` after each change, as ``observe(_:id:initially:_:)`` does, and passes it the
+  /// owner, so that it need not capture it.
   ///
   /// ```swift
   /// session.observe(self) { screen, session, error in screen.show(session.user, error) }
   /// ```
   @discardableResult
   public func observe<Owner: AnyObject>(
-    _ owner: Owner, with body: @escaping @MainActor (_ owner: Owner, _ store: Self, _ error: (any Error)?) -> Void
+    _ owner: Owner, id: AnyHashable? = nil, initially: Bool = false,
+    with body: @escaping @MainActor (_ owner: Owner, _ store: Self, _ error: (any Error)?) -> Void
   ) -> ChangeToken {
-    context.observers.add(owner) { owner, store, error in
+    let token = context.observers.add(owner, id: id) { owner, store, error in
       guard type(of: store) == Self.self else { return }
       // As above. The owner has the type that it was passed with.
       body(unsafeDowncast(owner, to: Owner.self), unsafeDowncast(store, to: Self.self), error)
     }
+    if initially { context.perform { body(owner, self, nil) } }
+    return token
   }
 
   /// A stream of the changes from now on. Of several changes that the reader has not seen, only the
@@ -62,7 +76,7 @@ extension Store {
   public var changes: AsyncStream<StoreChange> {
     let (stream, continuation) = AsyncStream.makeStream(of: StoreChange.self, bufferingPolicy: .bufferingNewest(1))
     let feed = ChangeFeed(continuation)
-    let token = context.observers.add(self) { feed.yield($2) }
+    let token = context.observers.add(self) { feed.yield(StoreChange(error: $2)) }
     continuation.onTermination = { _ in token.cancel() }
     return stream
   }
@@ -76,12 +90,12 @@ public struct StoreChange: Sendable {
 
 /// Finishes its stream when it is released. The store's observer retains it, so the stream ends
 /// with the store.
-private final class ChangeFeed: Sendable {
-  private let continuation: AsyncStream<StoreChange>.Continuation
+final class ChangeFeed<Element: Sendable>: Sendable {
+  private let continuation: AsyncStream<Element>.Continuation
 
-  init(_ continuation: AsyncStream<StoreChange>.Continuation) { self.continuation = continuation }
+  init(_ continuation: AsyncStream<Element>.Continuation) { self.continuation = continuation }
 
   deinit { continuation.finish() }
 
-  func yield(_ error: (any Error)?) { continuation.yield(StoreChange(error: error)) }
+  func yield(_ element: Element) { continuation.yield(element) }
 }

@@ -19,7 +19,7 @@
 @MainActor public protocol Store: AnyObject {
   /// The store's context, created with the store: `let context = StoreContext()`.
   var context: StoreContext { get }
-  /// The store's handlers, by event. Read once, when the store is registered.
+  /// The store's handlers, by event. Read when the store is registered.
   static var handlers: [ActionHandler<Self>] { get }
 }
 

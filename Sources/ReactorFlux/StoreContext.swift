@@ -11,15 +11,23 @@
   /// The number of times that the observers were called in the current notification.
   private var rounds = 0
   private var notification = 0
+  /// A Boolean value that indicates whether the observers were called for the latest change.
+  private(set) var isNotified = false
+  /// The snapshot at the registration, if the store has one.
+  private(set) var initial: (any Sendable)?
 
   /// Creates the context of a store that is not registered yet.
   public init() {}
 
-  func join(_ dispatcher: Dispatcher, _ run: DispatchRun) {
+  func join(_ dispatcher: Dispatcher, _ run: DispatchRun, initial: (any Sendable)?) {
     self.dispatcher = dispatcher
     self.run = run
+    self.initial = initial
     isOwned = true
   }
+
+  /// Calls an observer with the present state. Its consequences follow as those of a change.
+  func perform(_ body: () -> Void) { run.perform(body) }
 
   /// Records a change. Changes before the next notification are merged. A later change without an
   /// error does not discard an earlier error.
@@ -33,19 +41,22 @@
 
   /// Notifies the observers of the pending change.
   ///
-  /// - Returns: The reason why it did not; `nil` if it did, or the reason was already reported.
-  func notify(_ store: any Store) -> FluxError? {
+  /// - Returns: `false` if it did not, since they have changed the store in each call. The reason
+  ///   is reported once.
+  func notify(_ store: any Store) -> Bool {
     let error = pendingError
     isPending = false
     pendingError = nil
     if notification != run.notifications { (notification, rounds) = (run.notifications, 0) }
     rounds += 1
-    guard rounds <= Dispatcher.maximumDepth else {
+    isNotified = rounds <= Dispatcher.maximumDepth
+    guard isNotified else {
       // Reported once, since the closure that is called may change the store.
-      return rounds == Dispatcher.maximumDepth + 1 ? .changesWithoutEnd(store: typeName(type(of: store))) : nil
+      if rounds == Dispatcher.maximumDepth + 1 { run.onFailure(.changesWithoutEnd(store: typeName(type(of: store)))) }
+      return false
     }
     observers.notify(store, error)
     run.observers.notify(store, error)
-    return nil
+    return true
   }
 }

@@ -16,6 +16,31 @@
 /// A file is replaced in one step: after a crash, it has the old state or the new one. Use one
 /// persistence for a directory, in one process.
 @MainActor public final class StorePersistence {
+  /// The seal of states on the disk, from ReactorSealing; `nil` without one.
+  package struct Seal: Sendable {
+    /// Returns the bytes to be stored of a state with a name and a version.
+    package let seal: @Sendable (_ name: String, _ version: Int, _ state: [UInt8]) throws -> [UInt8]
+    /// Returns the state in stored bytes, and `true` if it should be saved again. An error that is
+    /// not ``Altered`` says that the state cannot be read now: its file stays as it is.
+    package let open:
+      @Sendable (_ name: String, _ version: Int, _ bytes: [UInt8]) throws -> (state: [UInt8], isOld: Bool)
+
+    package init(
+      seal: @escaping @Sendable (_ name: String, _ version: Int, _ state: [UInt8]) throws -> [UInt8],
+      open:
+        @escaping @Sendable (_ name: String, _ version: Int, _ bytes: [UInt8]) throws -> (state: [UInt8], isOld: Bool)
+    ) {
+      self.seal = seal
+      self.open = open
+    }
+
+    /// Stored bytes that were changed or never sealed. Their file is set aside.
+    package struct Altered: Error, CustomStringConvertible {
+      package let description: String
+      package init(_ description: String) { self.description = description }
+    }
+  }
+
   typealias Capture = @MainActor () -> Save
 
   /// A state to be written.
@@ -32,6 +57,7 @@
   private let clock: any Clock<Duration>
   let encode: @Sendable (any Encodable) throws -> [UInt8]
   let decode: @Sendable (any Decodable.Type, [UInt8]) throws -> any Decodable
+  package var seal: Seal?
   private var names: Set<String> = []
   /// The changed stores, by name. Their states are read when they are saved.
   private var changed: [String: Capture] = [:]
@@ -156,14 +182,19 @@ extension Dispatcher {
     let registered = try self.store(store)
     guard !run.isBusy else { throw .busy }
     let file = try persistence.claim(name)
+    let seal = persistence.seal
     let save: @MainActor (S) -> Void = { [weak self, encode = persistence.encode] store in
       let report: @MainActor @Sendable (FluxError) -> Void = { self?.onFailure($0) }
       persistence.note(name) {
         let snapshot = store.snapshot
-        return .init(name: name, file: file, version: version, encode: { try encode(snapshot) }, report: report)
+        let bytes: @Sendable () throws -> [UInt8] = {
+          let state = try encode(snapshot)
+          return try seal?.seal(name, version, state) ?? state
+        }
+        return .init(name: name, file: file, version: version, encode: bytes, report: report)
       }
     }
-    let found = FoundState<S.Snapshot>(in: file, name: name, version: version, migrate) { state in
+    let found = FoundState<S.Snapshot>(in: file, name: name, version: version, seal, migrate) { state in
       guard let state = try persistence.decode(S.Snapshot.self, state) as? S.Snapshot else { throw StateFile.Damaged() }
       return state
     }
@@ -186,7 +217,8 @@ private struct FoundState<State> {
   private(set) var isSavable = true
 
   init(
-    in file: StateFile, name: String, version: Int, _ migrate: ((Int, [UInt8]) throws -> State)?,
+    in file: StateFile, name: String, version: Int, _ seal: StorePersistence.Seal?,
+    _ migrate: ((Int, [UInt8]) throws -> State)?,
     decode: ([UInt8]) throws -> State
   ) {
     do {
@@ -197,17 +229,30 @@ private struct FoundState<State> {
         }
         return
       }
+      let (bytes, isOld) = try Self.open(content, name, seal)
       if content.version == version {
-        state = try decode(content.state)
+        state = try decode(bytes)
+        isMigrated = isOld
       } else {
         guard let migrate else { throw NoMigration(version: content.version) }
-        state = try migrate(content.version, content.state)
+        state = try migrate(content.version, bytes)
         isMigrated = true
       }
+    } catch let error as Unreadable {
+      (failure, isSavable) = (.stateNotReadable(name: name, file: file.path, error.reason), false)
     } catch let error as StateFile.Refused {
       (failure, isSavable) = (.stateNotReadable(name: name, file: file.path, error), false)
     } catch {
       setAside(file, name, as: "damaged") { .stateSetAside(name: name, file: $0, error) }
+    }
+  }
+
+  private static func open(
+    _ content: StateFile.Content, _ name: String, _ seal: StorePersistence.Seal?
+  ) throws -> (state: [UInt8], isOld: Bool) {
+    guard let seal else { return (content.state, false) }
+    do { return try seal.open(name, content.version, content.state) } catch {
+      throw error is StorePersistence.Seal.Altered ? error : Unreadable(reason: error)
     }
   }
 
@@ -219,6 +264,11 @@ private struct FoundState<State> {
       (failure, isSavable) = (.stateNotReadable(name: name, file: file.path, error), false)
     }
   }
+}
+
+/// A seal that cannot be opened now.
+private struct Unreadable: Error {
+  let reason: any Error
 }
 
 /// A state of an older version, for which there is no migration.

@@ -1,5 +1,7 @@
-/// The latest actions of a dispatcher, and the store changes that followed them. It holds names and
-/// types, but no values.
+import ReactorFlux
+
+/// The latest actions of a dispatcher, the fields that they changed, and the store changes that
+/// followed them. It holds names and types, and values only of the fields that were named.
 struct FluxLog: Sendable {
   struct Entry: Sendable, Hashable, Encodable {
     enum Kind: String, Sendable, Encodable { case action, change }
@@ -13,6 +15,25 @@ struct FluxLog: Sendable {
     var payload: String?
     /// The type of the error.
     var error: String?
+    /// The fields that the handlers have changed.
+    var fields: [Field] = []
+    /// A Boolean value that indicates whether more fields have changed.
+    var isCut = false
+  }
+
+  /// A field of a store's state that an action has changed.
+  struct Field: Sendable, Hashable, Encodable {
+    let store: String
+    let path: String
+    let kind: ActionDifference.Field.Kind
+    /// The values; `nil` where there is none, or where it is not shown.
+    let before: String?
+    let after: String?
+
+    init(_ field: ActionDifference.Field) {
+      (store, path, kind) = (field.store, field.path, field.kind)
+      (before, after) = (field.before, field.after)
+    }
   }
 
   static let entries = 500

@@ -70,13 +70,23 @@ public final class Inspector: Sendable {
   /// layer again has no effect.
   public func show(_ layer: ModelLayer) { recorder.show(layer) }
 
-  /// Shows the actions that reach `dispatcher`, and the changes of its stores.
+  /// Shows the actions that reach `dispatcher`, the fields of its stores that each has changed, and
+  /// the changes that the stores emit.
   ///
   /// Call it after the dispatcher's other middlewares are added, so that it sees the actions as the
   /// stores receive them. It passes every action on unchanged and in order.
-  @MainActor public func show(_ dispatcher: Dispatcher) {
+  ///
+  /// ```swift
+  /// inspector.show(dispatcher, values: .shown { store, field in field == "page" })
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - dispatcher: The dispatcher, which is not retained.
+  ///   - values: The fields whose values are shown. Default: none, only the names of the fields.
+  ///     Fields that are named like a secret are never shown.
+  @MainActor public func show(_ dispatcher: Dispatcher, values: StateVisibility = .hidden) {
     recorder.beginFlux()
-    FluxObserver.observe(dispatcher, for: recorder)
+    FluxObserver.observe(dispatcher, for: recorder, showing: values)
   }
 
   /// Returns the response to a request. A path outside the inspector's mount path is a 404.

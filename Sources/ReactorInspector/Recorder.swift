@@ -7,7 +7,7 @@ final class Recorder: Sendable {
   private struct Shown: Sendable {
     let id: Int
     weak var layer: ModelLayer?
-    let token: ObservationToken
+    let token: ModelLayer.ObservationToken
   }
 
   private struct State {

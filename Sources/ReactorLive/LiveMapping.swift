@@ -17,6 +17,9 @@ public import ServerSentEvents
   /// The difference between two versions of a resource in JSON (RFC 7396), with the strong entity
   /// tags of both. It needs the earlier version on disk.
   case merge(Resource, JSONValue, from: String, etag: String)
+  /// The server has removed a resource. What is cached of it is forgotten without a request, as
+  /// after a 410. `by` is as in ``stale(_:etag:by:)``.
+  case gone(Resource, by: String? = nil)
   /// Changes may have been missed. Everything that the stream covers is stale.
   case gap
 }

@@ -8,8 +8,9 @@ enum LiveSignal: Sendable {
   case hello(LiveHello)
   /// These changes were made. The spread is the time within which clients ask again.
   case changed([LiveChange], spread: Duration)
-  /// Changes may have been missed.
-  case gap
+  /// Changes may have been missed. The spread is the time within which clients ask again, if the
+  /// server says one.
+  case gap(spread: Duration? = nil)
   /// The server is about to end the stream.
   case leaving
   /// Nothing that concerns this layer.
@@ -37,6 +38,8 @@ struct LiveChange: Sendable {
   var by: String?
   /// The new value of the set's only URL.
   var value: ToldValue?
+  /// The server has removed the set's only URL.
+  var isGone = false
 
   init(_ set: KeySet, by: String? = nil) { (self.set, self.by) = (set, by) }
 
@@ -53,7 +56,7 @@ struct LiveChange: Sendable {
   /// - Returns: `false` if the two must be applied one after the other: they are of different
   ///   writes, or the tag of one would hide the other.
   mutating func join(_ other: LiveChange) -> Bool {
-    guard value == nil, other.value == nil, by == other.by, tags.isEmpty == other.tags.isEmpty,
+    guard value == nil, other.value == nil, !isGone, !other.isGone, by == other.by, tags.isEmpty == other.tags.isEmpty,
       tags.allSatisfy({ other.tags[$0.key] ?? $0.value == $0.value })
     else { return false }
     set.formUnion(other.set)
@@ -70,6 +73,8 @@ struct LiveHello: Sendable {
   /// The position of the latest change.
   var head: LivePosition?
   var heartbeat: Duration?
+  /// The time within which a client asks for everything.
+  var spread: Duration?
 }
 
 /// A position in a server's history: a space, which another history does not have, and a number.
@@ -98,6 +103,11 @@ struct ChangeReader: Sendable {
     var resumed: Bool?
     var head: String?
     var heartbeat: Double?
+    var spread: Double?
+  }
+
+  private struct Reset: Decodable {
+    var spread: Double?
   }
 
   private struct Change: Decodable {
@@ -112,6 +122,7 @@ struct ChangeReader: Sendable {
       var from: String?
       var value: JSONValue?
       var merge: JSONValue?
+      var gone: Bool?
     }
     var changes: [Target]
   }
@@ -127,14 +138,18 @@ struct ChangeReader: Sendable {
   func signal(of event: ServerSentEvent) -> LiveSignal {
     switch event.type {
     case "hello":
-      guard let hello = decode(Hello.self, event.data) else { return .gap }
+      guard let hello = decode(Hello.self, event.data) else { return .gap() }
       let heartbeat = hello.heartbeat.map { Duration.seconds(min(max($0, 1), 3_600)) }
       return .hello(
-        LiveHello(isResumed: hello.resumed == true, head: hello.head.flatMap(LivePosition.init), heartbeat: heartbeat))
+        LiveHello(
+          isResumed: hello.resumed == true, head: hello.head.flatMap(LivePosition.init), heartbeat: heartbeat,
+          spread: hello.spread.flatMap(Self.spread)))
     case "change":
-      guard let change = decode(Change.self, event.data), change.changes.count <= Self.targetLimit else { return .gap }
+      guard let change = decode(Change.self, event.data), change.changes.count <= Self.targetLimit else {
+        return .gap()
+      }
       return changed(change.changes)
-    case "reset": return .gap
+    case "reset": return .gap(spread: decode(Reset.self, event.data)?.spread.flatMap(Self.spread))
     case "bye": return .leaving
     default: return .nothing
     }
@@ -145,7 +160,7 @@ struct ChangeReader: Sendable {
     var spread = 0.0
     for target in targets {
       let names = [target.url, target.under, target.group, target.etag, target.from, target.by]
-      if names.contains(where: { $0?.utf8.count ?? 0 > Self.nameLimit }) { return .gap }
+      if names.contains(where: { $0?.utf8.count ?? 0 > Self.nameLimit }) { return .gap() }
       spread = max(spread, target.spread ?? 0)
       for change in self.changes(target) where !change.isEmpty {
         if let last = changes.indices.last, changes[last].join(change) { continue }
@@ -154,8 +169,11 @@ struct ChangeReader: Sendable {
     }
     let paths = changes.reduce(0) { $0 + $1.set.paths.count }
     if paths > Self.pathLimit { changes = [LiveChange(.everything)] }
-    return .changed(changes, spread: .milliseconds(min(max(spread, 0), 600_000)))
+    return .changed(changes, spread: Self.spread(spread) ?? .zero)
   }
+
+  /// Returns a time in milliseconds, of at most ten minutes.
+  private static func spread(_ milliseconds: Double) -> Duration? { .milliseconds(min(max(milliseconds, 0), 600_000)) }
 
   private func changes(_ target: Change.Target) -> [LiveChange] {
     var changes: [LiveChange] = []
@@ -163,6 +181,7 @@ struct ChangeReader: Sendable {
     if let url = target.url.flatMap(url) {
       var change = LiveChange(url: url, etag: target.etag, by: target.by)
       change.value = value(of: target, url)
+      change.isGone = target.gone == true
       changes.append(change)
     }
     var others = KeySet(urls: [])

@@ -316,10 +316,12 @@ extension LiveState {
         actions = [.markCovered(spread: Self.gapSpread)]
       } else {
         // What is repeated may be older than what was fetched meanwhile.
-        if !status.isLive { for index in changes.indices { changes[index].value = nil } }
+        if !status.isLive {
+          for index in changes.indices { (changes[index].value, changes[index].isGone) = (nil, false) }
+        }
         actions = changes.filter { !$0.isEmpty }.map { .mark($0, spread: spread) }
       }
-    case .gap: actions = [.markCovered(spread: Self.gapSpread)]
+    case .gap(let spread): actions = [.markCovered(spread: max(spread ?? .zero, Self.gapSpread))]
     case .leaving: open.isLeaving = true
     case .nothing: break
     }
@@ -343,7 +345,7 @@ extension LiveState {
     // that is sent from now on sees every change that the stream will not tell.
     lastEventID = hello.head?.id ?? ""
     // After a gap that the server has caused, all its clients would ask at once.
-    return [.markCovered(spread: isOfServer ? Self.gapSpread : .zero)]
+    return [.markCovered(spread: isOfServer ? max(hello.spread ?? .zero, Self.gapSpread) : .zero)]
   }
 
   /// The stream cannot be read on. Its place is forgotten, since the server would repeat what is

@@ -2,15 +2,6 @@ import HTTPCaching
 import ReactorCore
 import Synchronization
 
-/// A change whose keys are requested once a write is over, since that requests them, too.
-struct HeldChange: Sendable {
-  var set: KeySet
-  /// The `Change-Id` of the write; `nil` for the write of a URL of the set.
-  var id: String?
-  /// The time at which the keys are requested, whatever becomes of the write.
-  var until: Duration
-}
-
 /// The effects of a change: marks, and requests of observed keys.
 extension LiveUpdates {
   /// The time for which a write can hold a request back.
@@ -21,18 +12,30 @@ extension LiveUpdates {
     guard let layer else { return }
     guard change.value == nil else { return apply(change, spread, layer, removals) }
     layer.mark(ToldChange(change.set, tags: change.tags), by: change.by)
+    if change.isGone, change.set.urls.allSatisfy({ layer.forgetGone($0) }) { return }
     request(change, spread, layer, at: time)
   }
 
   private func request(_ change: LiveChange, _ spread: Duration, _ layer: LayerContext, at time: Duration) {
-    if let id = change.by, layer.awaitsAnswer(to: id) {
+    if let id = change.by {
       let held = HeldChange(set: change.set, id: id, until: time + Self.patience)
-      return state.withLock { $0.held.append(held) }
+      if hold(held, while: { layer.awaitsAnswer(to: id) }) { return }
     }
-    let factor = layer.configuration.powerSaving.isOn ? 4.0 : 1
+    let factor = layer.configuration.lowPower.source.isOn ? 4.0 : 1
     let wait = spread * random.share() * factor
     guard wait > .zero else { return enqueue(change.set, at: time) }
     state.withLock { $0.spread(change.set, until: time + wait) }
+  }
+
+  /// Holds a change back while a write is under way.
+  ///
+  /// - Returns: `false` if the write is over.
+  private func hold(_ change: HeldChange, while isWriting: () -> Bool) -> Bool {
+    while true {
+      let ends = state.withLock(\.held.ends)
+      guard isWriting() else { return false }
+      if state.withLock({ $0.held.hold(change, since: ends) }) { return true }
+    }
   }
 
   /// Queues what is observed of `set`.
@@ -40,16 +43,14 @@ extension LiveUpdates {
   /// - Parameter limit: the time until which a write may hold it back.
   func enqueue(_ set: KeySet, at time: Duration, until limit: Duration? = nil) {
     guard let layer else { return }
-    var keys = layer.outdatedStreams(in: set)
-    // The answer to a write requests its URL.
-    let written = keys.filter { layer.isBeingWritten($0.url) }
-    keys.removeAll { written.contains($0) }
-    state.withLock { state in
-      state.queue.add(keys, at: time)
-      guard !written.isEmpty else { return }
-      let set = KeySet(urls: Set(written.map(\.url)))
-      state.held.append(HeldChange(set: set, id: nil, until: limit ?? time + Self.patience))
+    let keys = layer.outdatedStreams(in: set)
+    var written: Set<RecordKey> = []
+    for key in keys {
+      // The answer to a write requests its URL.
+      let held = HeldChange(set: KeySet(urls: [key.url]), id: nil, until: limit ?? time + Self.patience)
+      if hold(held, while: { layer.isBeingWritten(key.url) }) { written.insert(key) }
     }
+    state.withLock { $0.queue.add(keys.filter { !written.contains($0) }, at: time) }
   }
 
   /// Requests what has waited for a write.
@@ -57,17 +58,12 @@ extension LiveUpdates {
   /// - Parameter afterWrite: `true` if a write is over.
   func releaseHeld(at time: Duration, afterWrite: Bool = false) {
     guard let layer else { return }
-    let held = state.withLock { state -> [HeldChange] in
-      guard afterWrite || state.held.contains(where: { $0.until <= time }) else { return [] }
-      defer { state.held = [] }
-      return state.held
-    }
-    for change in held {
+    for change in state.withLock({ afterWrite ? $0.held.writeEnded() : $0.held.take(at: time) }) {
       if change.until <= time {
         let keys = layer.outdatedStreams(in: change.set)
         state.withLock { $0.queue.add(keys, at: time) }
-      } else if !afterWrite || change.id.map({ layer.awaitsAnswer(to: $0) }) == true {
-        state.withLock { $0.held.append(change) }
+      } else if let id = change.id, hold(change, while: { layer.awaitsAnswer(to: id) }) {
+        continue
       } else {
         enqueue(change.set, at: time, until: change.until)
       }

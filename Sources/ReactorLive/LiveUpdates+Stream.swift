@@ -78,18 +78,18 @@ extension LiveUpdates {
 
   private func signal(of event: ServerSentEvent) -> LiveSignal {
     if let naming = mapping.naming {
-      guard let reference = naming(event) else { return .gap }
+      guard let reference = naming(event) else { return .gap() }
       return .changed(reader.url(reference).map { [LiveChange(url: $0, etag: nil, by: nil)] } ?? [], spread: .zero)
     }
     guard let reading = mapping.reading else { return reader.signal(of: event) }
     guard let layer else { return .nothing }
     let effects: [LiveEffect]?
     // An event that cannot be read may have named anything.
-    do { effects = try reading(event) } catch { return .gap }
-    guard let effects else { return .gap }
+    do { effects = try reading(event) } catch { return .gap() }
+    guard let effects else { return .gap() }
     var changes: [LiveChange] = []
     for effect in effects {
-      guard let change = layer.change(effect) else { return .gap }
+      guard let change = layer.change(effect) else { return .gap() }
       if let last = changes.indices.last, changes[last].join(change) { continue }
       changes.append(change)
     }
@@ -115,6 +115,10 @@ extension LayerContext {
       let set = set(of: [.resource(resource)])
       return set.urls.first.map { LiveChange(url: $0, etag: etag, by: by) } ?? LiveChange(set, by: by)
     case .stale(let set, _, let by): return LiveChange(self.set(of: [set]), by: by)
+    case .gone(let resource, let by):
+      var change = LiveChange(self.set(of: [.resource(resource)]), by: by)
+      change.isGone = true
+      return change
     case .value(let resource, let body, let from, let etag): return change(resource, .body(body), from, etag)
     case .merge(let resource, let patch, let from, let etag): return change(resource, .merge(patch), from, etag)
     }

@@ -54,7 +54,7 @@ public final class LiveUpdates: Sendable {
     /// The tasks that follow connectivity and the app's activity.
     var watchers: [TaskHandle] = []
     /// Changes whose keys are requested once a write is over.
-    var held: [HeldChange] = []
+    var held = HeldChanges()
     /// The task that applies the latest value that the server has told.
     var applying: Task<Void, Never>?
     /// The removals of everything so far.
@@ -99,7 +99,7 @@ public final class LiveUpdates: Sendable {
     }
 
     var deadline: Duration? {
-      ([live.deadline, queue.deadline, saving.deadline] + spread.map(\.at) + held.map(\.until)).compactMap(\.self).min()
+      ([live.deadline, queue.deadline, saving.deadline, held.deadline] + spread.map(\.at)).compactMap(\.self).min()
     }
   }
 
@@ -200,7 +200,8 @@ extension LiveUpdates: LayerPart {
     update { state, _ in state.clear() }
     state.withLock { state in
       state.queue.removeAll()
-      (state.spread, state.held) = ([], [])
+      state.spread = []
+      state.held.removeAll()
       state.removals += 1
     }
     return PartRemoval({}, end: { [weak self] in self?.update { state, time in state.cleared(at: time) } })

@@ -3,7 +3,7 @@ import HTTPTypes
 public import ReactorCore
 import ServerSentEvents
 
-extension LayerExtension {
+extension ModelLayer.Extension {
   /// The extension that follows the changes of the server.
   ///
   /// ```swift
@@ -20,7 +20,7 @@ extension LayerExtension {
   ///   - configuration: When it is open, and how much it may cause.
   public static func live(
     _ resource: Resource, mapping: LiveMapping = .changes, configuration: LiveConfiguration = LiveConfiguration()
-  ) -> LayerExtension {
+  ) -> ModelLayer.Extension {
     var resource = resource
     resource.headers[.accept] = "text/event-stream"
     resource.headers[.cacheControl] = "no-store"
@@ -29,7 +29,7 @@ extension LayerExtension {
       (try? layer.backend?.request(for: resource).absoluteURL) ?? ""
     } open: { [resource] layer, id throws(ReactorError) in
       guard let backend = layer.backend else { throw .streamingUnsupported }
-      let request = resource.stream(behind: id, savesPower: layer.configuration.powerSaving.isOn)
+      let request = resource.stream(behind: id, savesPower: layer.configuration.lowPower.source.isOn)
       let stream = try await backend.stream(for: request, clock: layer.configuration.clock)
       return LiveResponse(stream)
     }
@@ -45,8 +45,8 @@ extension LayerExtension {
     _ mapping: LiveMapping, _ configuration: LiveConfiguration, place: String? = nil,
     base: @escaping @Sendable (LayerContext) -> String,
     open: @escaping @Sendable (LayerContext, _ lastEventID: String) async throws(ReactorError) -> LiveResponse
-  ) -> LayerExtension {
-    LayerExtension { layer in
+  ) -> ModelLayer.Extension {
+    ModelLayer.Extension { layer in
       LiveUpdates(layer, mapping: mapping, configuration: configuration, place: place, base: base(layer)) {
         [weak layer] id throws(ReactorError) in
         guard let layer else { throw .cancelled }
@@ -71,6 +71,6 @@ extension Resource {
 
 extension ModelLayer {
   /// The changes of the server; `nil` for a layer without
-  /// ``ReactorCore/LayerExtension/live(_:mapping:configuration:)``.
+  /// ``ReactorCore/ModelLayer/Extension/live(_:mapping:configuration:)``.
   public var live: LiveUpdates? { layer.parts.lazy.compactMap { $0 as? LiveUpdates }.first }
 }

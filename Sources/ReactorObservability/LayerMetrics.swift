@@ -20,11 +20,12 @@
       var model: String
     }
 
-    /// The dimensions of a recorder of attempts, found for each of them.
+    /// The dimensions of a recorder of attempts, found for each of them. The server's address is
+    /// made of its parts for the first.
     private struct Attempts: Hashable {
       var method: String
-      var host: String
-      var port: Int
+      var authority: String?
+      var isPlain: Bool
       var status: Int?
       var error: String?
     }
@@ -46,7 +47,7 @@
       waitingTime = FloatingPointCounter(label: "reactor.fleet.lease.wait.time", dimensions: common, factory: factory)
     }
 
-    func fetched(_ fetch: InstrumentedFetch, _ result: InstrumentedFetch.Result) {
+    func fetched(_ fetch: ModelLayer.InstrumentedFetch, _ result: ModelLayer.InstrumentedFetch.Result) {
       requests(1, source: result.source?.rawValue ?? "none", isFresh: result.isFresh, model: fetch.model)
       if result.hasJoined { counter("reactor.flights.joined").increment() }
       switch result.source {
@@ -61,7 +62,7 @@
       saved(count, "memory")
     }
 
-    func flown(_ flight: InstrumentedFlight, _ error: ReactorError?, in duration: Duration) {
+    func flown(_ flight: ModelLayer.InstrumentedFlight, _ error: ReactorError?, in duration: Duration) {
       let source = error == nil ? (flight.isShared ? "fleet" : "network") : "none"
       let recorder = flightRecorders.handler(source) {
         Recorder(label: "reactor.flight.duration", dimensions: common + [("source", source)], factory: factory)
@@ -69,11 +70,15 @@
       recorder.record(duration.inSeconds)
     }
 
-    func attempted(_ method: String, _ server: ServerAddress, status: Int?, error: String?, in duration: Duration) {
-      let name = Attempts(method: method, host: server.host, port: server.port, status: status, error: error)
+    func attempted(_ request: HTTPRequest, status: Int?, error: String?, in duration: Duration) {
+      let name = Attempts(
+        method: request.method.rawValue, authority: request.authority, isPlain: request.scheme == "http",
+        status: status, error: error)
       let recorder = attemptRecorders.handler(name) {
+        let server = ServerAddress(request)
         var dimensions = [
-          ("http.request.method", method), ("server.address", server.host), ("server.port", "\(server.port)"),
+          ("http.request.method", request.method.conventional), ("server.address", server.host),
+          ("server.port", "\(server.port)"),
         ]
         if let status { dimensions.append(("http.response.status_code", "\(status)")) }
         if let type = error ?? status.flatMap({ $0 >= 400 ? "\($0)" : nil }) { dimensions.append(("error.type", type)) }
@@ -158,17 +163,35 @@
 
   /// The metrics of one kind, each made for its first use.
   private final class Handlers<Name: Hashable & Sendable, Handler: Sendable>: Sendable {
-    private let made = Mutex<[Name: Handler]>([:])
+    private struct Made {
+      var handlers: [Name: Handler] = [:]
+      /// The first few. Few programs have others, and comparing their names takes a tenth of the
+      /// time of hashing one.
+      var first: [(name: Name, handler: Handler)] = []
+
+      func handler(_ name: Name) -> Handler? {
+        for known in first where known.name == name { return known.handler }
+        return first.count < Self.limit ? nil : handlers[name]
+      }
+
+      mutating func add(_ handler: Handler, _ name: Name) {
+        if first.count < Self.limit { first.append((name, handler)) } else { handlers[name] = handler }
+      }
+
+      private static var limit: Int { 8 }
+    }
+
+    private let made = Mutex(Made())
 
     /// Returns the metric of a name. `make` runs without the lock, as it calls the program's
     /// backend. If two callers make one at the same time, the first counts.
     func handler(_ name: Name, make: () -> Handler) -> Handler {
-      if let known = made.withLock({ $0[name] }) { return known }
+      if let known = made.withLock({ $0.handler(name) }) { return known }
       let new = make()
       return made.withLock { made in
-        let kept = made[name] ?? new
-        made[name] = kept
-        return kept
+        if let known = made.handler(name) { return known }
+        made.add(new, name)
+        return new
       }
     }
   }

@@ -21,7 +21,7 @@
   /// has a key, a URL or a scope as a dimension.
   ///
   /// The guide <doc:Telemetry> lists the names.
-  public final class Observability: LayerInstrument {
+  public final class Observability: ModelLayer.Instrument {
     let logger: Logger?
     let metrics: LayerMetrics
     private let ownTracer: (any Tracer)?
@@ -143,7 +143,9 @@
     }
 
     /// Runs a fetch in the span `reactor.fetch`, and links it to the flight that it has joined.
-    public func fetch(_ fetch: InstrumentedFetch, _ body: () async -> InstrumentedFetch.Result) async {
+    public func fetch(_ fetch: ModelLayer.InstrumentedFetch, _ body: () async -> ModelLayer.InstrumentedFetch.Result)
+      async
+    {
       guard let tracer else { return metrics.fetched(fetch, await body()) }
       let span: any Span = tracer.startSpan("reactor.fetch")
       let result = await ServiceContext.$current.withValue(span.context) { await body() }
@@ -164,17 +166,20 @@
 
     /// Runs the request of a flight in the span `reactor.flight`. In the background, the span
     /// starts a new trace, with a link to the fetch that caused it.
-    public func flight(_ flight: InstrumentedFlight, _ body: () async -> ReactorError?) async {
+    public func flight(_ flight: ModelLayer.InstrumentedFlight, _ body: () async -> ReactorError?) async {
       guard let tracer else {
-        _ = await measured(flight, body)
-        return
+        let start = ContinuousClock.now
+        let error = await body()
+        return metrics.flown(flight, error, in: ContinuousClock.now - start)
       }
       let occasion = ServiceContext.current
       let context = flight.isInBackground ? .topLevel : occasion ?? .topLevel
       let span: any Span = tracer.startSpan("reactor.flight", context: context)
       if flight.isInBackground, let occasion { span.addLink(SpanLink(context: occasion, attributes: [:])) }
       flight.attachment = span.context
-      let error = await ServiceContext.$current.withValue(span.context) { await measured(flight, body) }
+      let start = ContinuousClock.now
+      let error = await ServiceContext.$current.withValue(span.context) { await body() }
+      metrics.flown(flight, error, in: ContinuousClock.now - start)
       if span.isRecording {
         span.attributes["reactor.model"] = flight.model
         span.attributes["reactor.parties"] = flight.parties
@@ -189,22 +194,28 @@
     ///
     /// - Throws: the error of `send`. It is not recorded in the span, since it may name the URL.
     public func attempt(
-      _ attempt: InstrumentedAttempt, _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
+      _ attempt: ModelLayer.InstrumentedAttempt, _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
     ) async throws -> (HTTPResponse, Data) {
-      let method = attempt.request.method.conventional
-      let server = ServerAddress(attempt.request)
       guard let tracer else {
-        return try await measured(method, server) { () async throws in try await send(attempt.request) }
+        let start = ContinuousClock.now
+        do {
+          let answer = try await send(attempt.request)
+          note(attempt, status: answer.0.status.code, since: start)
+          return answer
+        } catch {
+          note(attempt, error: errorType(error), since: start)
+          throw error
+        }
       }
-      let span: any Span = tracer.startSpan(method, ofKind: .client)
+      let span: any Span = tracer.startSpan(attempt.request.method.conventional, ofKind: .client)
       defer { span.end() }
       var request = attempt.request
       tracer.inject(span.context, into: &request.headerFields, using: FieldInjector())
-      if span.isRecording { span.describe(attempt, method, server) }
+      if span.isRecording { span.describe(attempt) }
+      let start = ContinuousClock.now
       do {
-        let answer = try await ServiceContext.$current.withValue(span.context) {
-          try await measured(method, server) { () async throws in try await send(request) }
-        }
+        let answer = try await ServiceContext.$current.withValue(span.context) { try await send(request) }
+        note(attempt, status: answer.0.status.code, since: start)
         let (status, bytes) = (answer.0.status.code, answer.1.count)
         if span.isRecording {
           span.updateAttributes {
@@ -215,33 +226,16 @@
         span.fail(with: status >= 400 ? "\(status)" : nil)
         return answer
       } catch {
+        note(attempt, error: errorType(error), since: start)
         span.fail(with: errorType(error))
         throw error
       }
     }
 
-    private func measured(
-      _ flight: InstrumentedFlight, _ body: () async -> ReactorError?
-    ) async -> ReactorError? {
-      let start = ContinuousClock.now
-      let error = await body()
-      metrics.flown(flight, error, in: ContinuousClock.now - start)
-      return error
-    }
-
-    private func measured(
-      _ method: String, _ server: ServerAddress, _ send: () async throws -> (HTTPResponse, Data)
-    ) async throws -> (HTTPResponse, Data) {
-      let start = ContinuousClock.now
-      do {
-        let answer = try await send()
-        metrics.attempted(
-          method, server, status: answer.0.status.code, error: nil, in: ContinuousClock.now - start)
-        return answer
-      } catch {
-        metrics.attempted(method, server, status: nil, error: errorType(error), in: ContinuousClock.now - start)
-        throw error
-      }
+    private func note(
+      _ attempt: ModelLayer.InstrumentedAttempt, status: Int? = nil, error: String? = nil, since start: ContinuousClock.Instant
+    ) {
+      metrics.attempted(attempt.request, status: status, error: error, in: ContinuousClock.now - start)
     }
 
     private func errorType(_ error: any Error) -> String {
@@ -256,7 +250,8 @@
       setStatus(SpanStatus(code: .error))
     }
 
-    fileprivate func describe(_ attempt: InstrumentedAttempt, _ method: String, _ server: ServerAddress) {
+    fileprivate func describe(_ attempt: ModelLayer.InstrumentedAttempt) {
+      let (method, server) = (attempt.request.method.conventional, ServerAddress(attempt.request))
       updateAttributes {
         $0["http.request.method"] = method
         if method == "_OTHER" { $0["http.request.method_original"] = attempt.request.method.rawValue }

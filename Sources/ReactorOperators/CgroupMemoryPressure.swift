@@ -19,7 +19,7 @@
   /// A warning is a growth of the counters `high`, `max`, `oom` or `oom_kill` in the group's
   /// `memory.events`: the group has reached `memory.high` or `memory.max`. The kernel reports the
   /// change of the file (inotify), so nothing polls and no thread waits. No privilege is needed.
-  public struct CgroupMemoryPressure: MemoryPressure {
+  public struct CgroupMemoryPressure: ReactorConfiguration.MemoryPressure {
     private let file: String?
 
     /// Creates the source of a group. Nothing is observed until ``warnings`` is read.

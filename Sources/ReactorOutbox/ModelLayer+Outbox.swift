@@ -1,6 +1,6 @@
 public import ReactorCore
 
-extension LayerExtension {
+extension ModelLayer.Extension {
   /// The extension that gives a layer an outbox.
   ///
   /// ```swift
@@ -14,8 +14,8 @@ extension LayerExtension {
   /// owner of the entries.
   ///
   /// - Parameter configuration: The store of the entries and the behaviour of the outbox.
-  public static func outbox(_ configuration: OutboxConfiguration) -> LayerExtension {
-    LayerExtension { layer in
+  public static func outbox(_ configuration: OutboxConfiguration) -> ModelLayer.Extension {
+    ModelLayer.Extension { layer in
       let outbox = Outbox(configuration, layer)
       outbox.read()
       return outbox
@@ -24,8 +24,8 @@ extension LayerExtension {
 }
 
 extension ModelLayer {
-  /// The outbox of the layer. A layer without ``ReactorCore/LayerExtension/outbox(_:)`` has an
-  /// outbox in memory.
+  /// The outbox of the layer. A layer without ``ReactorCore/ModelLayer/Extension/outbox(_:)`` has
+  /// an outbox in memory.
   ///
   /// ```swift
   /// let left = await layer.outbox.drain(within: .seconds(10))

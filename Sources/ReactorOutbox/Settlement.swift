@@ -39,7 +39,7 @@ public struct Settlement: Sendable {
   public mutating func identify(_ temporary: TemporaryID, as id: some Codable & Hashable & Sendable) {
     guard temporary.isTemporary else { return }
     do {
-      let json = try JSONEncoder().encode(id)
+      let json = try FastJSONEncoder().encode(id)
       switch try JSONValue(parsing: json) {
       case .string, .integer, .unsigned: identities.append((temporary, json))
       default: failure = "an id is a string or an integer in JSON, and \(type(of: id)) is neither"

@@ -9,10 +9,18 @@ public import ReactorFlux
     let check: @MainActor (StoreChanges) -> String?
   }
 
+  /// An action that is expected to reach the stores.
+  private struct ExpectedAction {
+    let name: String
+    let isAsExpected: @MainActor (AnyAction) -> Bool
+  }
+
+  private let exhaustivity: StoreTest.Exhaustivity
   private var expectations: [Expectation] = []
+  private var actions: [ExpectedAction] = []
   private var failures: [(FluxError) -> Bool] = []
 
-  init() {}
+  init(_ exhaustivity: StoreTest.Exhaustivity) { self.exhaustivity = exhaustivity }
 
   /// Expects that the store emits a change without an error.
   ///
@@ -31,14 +39,22 @@ public import ReactorFlux
 
   /// Expects that the store emits a change without an error, and that its snapshot is the one
   /// before, changed by `change`.
+  ///
+  /// With ``StoreTest/Exhaustivity/off``, only the fields count that `change` sets. It is then also
+  /// called with the snapshot afterwards, which it must leave equal: write `$0.count = 2`, and not
+  /// `$0.count += 1`.
   public mutating func changes<S: Snapshotting>(
     _ store: S.Type, _ change: @escaping @MainActor (inout S.Snapshot) -> Void
   ) where S.Snapshot: Equatable {
     expectations.append(
-      Expectation(store: S.self, fails: false) { changes in
+      Expectation(store: S.self, fails: false) { [exhaustivity] changes in
         guard var expected = changes.before as? S.Snapshot, let store = changes.store as? S else { return nil }
         change(&expected)
         let actual = store.snapshot
+        if exhaustivity == .off, actual != expected {
+          expected = actual
+          change(&expected)
+        }
         return actual == expected ? nil : "has the snapshot \(actual), but \(expected) was expected"
       })
   }
@@ -61,6 +77,22 @@ public import ReactorFlux
   /// Expects that the dispatcher reports a failure for which `isAsExpected` holds.
   public mutating func reports(_ isAsExpected: @escaping (FluxError) -> Bool) { failures.append(isAsExpected) }
 
+  /// Expects that an action of this event reaches the stores, after the actions that were expected
+  /// before.
+  ///
+  /// ```swift
+  /// test.dispatch(.opened) { $0.receives(.loaded, where: { $0.payload == user }) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - event: The event.
+  ///   - isAsExpected: A condition that must hold for the action.
+  public mutating func receives<Payload>(
+    _ event: Event<Payload>, where isAsExpected: @escaping @MainActor (Action<Payload>) -> Bool = { _ in true }
+  ) {
+    actions.append(ExpectedAction(name: event.name) { $0.action(of: event).map(isAsExpected) ?? false })
+  }
+
   private mutating func expect<S: Store>(
     _ store: S.Type, fails: Bool, _ isAsExpected: @escaping @MainActor (S) -> Bool
   ) {
@@ -74,7 +106,7 @@ public import ReactorFlux
 
 extension ExpectedChanges {
   /// Returns a sentence for each difference from the expectation.
-  func differences(_ stores: [StoreChanges], _ reported: [FluxError]) -> [String] {
+  func differences(_ stores: [StoreChanges], received: [AnyAction], reported: [FluxError]) -> [String] {
     var rest = stores
     var differences: [String] = []
     for expectation in expectations {
@@ -87,10 +119,25 @@ extension ExpectedChanges {
       let changes = rest.remove(at: index)
       differences += changes.differences(fails: expectation.fails, check: expectation.check)
     }
-    differences += rest.filter(\.hasChanged).map {
-      "\(type(of: $0.store)) changed, which was not expected\($0.details)"
+    if exhaustivity == .on {
+      differences += rest.filter(\.hasChanged).map {
+        "\(type(of: $0.store)) changed, which was not expected\($0.details)"
+      }
     }
-    return differences + self.differences(reported)
+    return differences + self.differences(received) + self.differences(reported)
+  }
+
+  private func differences(_ received: [AnyAction]) -> [String] {
+    var rest = received[...]
+    return actions.compactMap { expected in
+      guard let index = rest.firstIndex(where: expected.isAsExpected) else {
+        let names = rest.map { "\"\($0.name)\"" }.joined(separator: ", ")
+        return "the action \"\(expected.name)\" was expected, but the stores received "
+          + (names.isEmpty ? "nothing" : names)
+      }
+      rest = rest[(index + 1)...]
+      return nil
+    }
   }
 
   private func differences(_ reported: [FluxError]) -> [String] {
@@ -99,7 +146,7 @@ extension ExpectedChanges {
     for isAsExpected in failures {
       if let index = rest.firstIndex(where: isAsExpected) { rest.remove(at: index) } else { missing += 1 }
     }
-    return rest.map { "an unexpected error was reported: \($0)" }
+    return (exhaustivity == .on ? rest : []).map { "an unexpected error was reported: \($0)" }
       + Array(repeating: "an expected failure was not reported", count: missing)
   }
 }

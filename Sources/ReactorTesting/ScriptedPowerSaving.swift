@@ -5,10 +5,10 @@ import Synchronization
 ///
 /// ```swift
 /// let power = ScriptedPowerSaving()
-/// configuration.powerSaving = power
+/// configuration.lowPower.source = power
 /// power.set(true)
 /// ```
-public final class ScriptedPowerSaving: PowerSaving {
+public final class ScriptedPowerSaving: ReactorConfiguration.PowerSaving {
   /// The sending end of a stream. It does not keep the stream open.
   private struct Listener {
     let continuation: AsyncStream<Bool>.Continuation

@@ -33,12 +33,17 @@
     ///     hyphens. Servers with the same namespace share their responses.
     /// - Throws: `FleetError.misconfigured(_:)` for another namespace.
     public init(_ commands: any ValkeyCommands, namespace: String) throws(FleetError) {
+      prefix = try Self.prefix(namespace)
+      self.commands = commands
+    }
+
+    /// Returns what the keys and channels of a namespace begin with.
+    static func prefix(_ namespace: String) throws(FleetError) -> String {
       let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-".utf8)
       guard (1...64).contains(namespace.utf8.count), namespace.utf8.allSatisfy(allowed.contains) else {
         throw .misconfigured("the namespace has other characters than A-Z a-z 0-9 . _ -, or more than 64")
       }
-      self.commands = commands
-      prefix = "rx1:\(namespace):"
+      return "rx1:\(namespace):"
     }
 
     /// Creates a store with its own ``ValkeyConnection``.
@@ -253,37 +258,12 @@
     /// Runs a script. A key with foreign data has none of the fleet's, and is removed.
     private func run(_ script: ValkeyScript, _ key: String, _ arguments: [Data]) async throws(FleetError) -> ValkeyReply
     {
-      do throws(FleetError) { return try await runOnce(script, key, arguments) } catch {
+      do throws(FleetError) { return try await commands.run(script, scripts, key, arguments) } catch {
         guard case .wrongData = error else { throw error }
         _ = try await call(["UNLINK", key], key: key)
-        return try await runOnce(script, key, arguments)
+        return try await commands.run(script, scripts, key, arguments)
       }
     }
-
-    /// Runs a script by its digest, and by its text where the server does not know it.
-    private func runOnce(
-      _ script: ValkeyScript, _ key: String, _ arguments: [Data]
-    ) async throws(FleetError) -> ValkeyReply {
-      let rest = [Data("1".utf8), Data(key.utf8)] + arguments
-      if let digest = scripts.digest(of: script) {
-        let reply = try await commands.send([Data("EVALSHA".utf8), digest] + rest, key: Data(key.utf8))
-        guard case .error(let text) = reply else { return reply }
-        guard text.hasPrefix("NOSCRIPT") else { throw FleetError(server: text) }
-      } else if case .string(let digest)? = try? await commands.send(
-        [Data("SCRIPT".utf8), Data("LOAD".utf8), Data(script.text.utf8)], key: Data(key.utf8))
-      {
-        scripts.learn(digest, of: script)
-      }
-      return try await call([Data("EVAL".utf8), Data(script.text.utf8)] + rest, key: key)
-    }
-  }
-
-  /// The digests by which the server knows the scripts.
-  private final class LoadedScripts: Sendable {
-    private let digests = Mutex<[String: Data]>([:])
-
-    func digest(of script: ValkeyScript) -> Data? { digests.withLock { $0[script.name] } }
-    func learn(_ digest: Data, of script: ValkeyScript) { digests.withLock { $0[script.name] = digest } }
   }
 
   extension FleetMessage {

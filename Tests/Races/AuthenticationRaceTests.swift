@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import ReactorMiddleware
 import ReactorTesting
 import TestSupport
 import Testing

@@ -349,7 +349,7 @@ struct GenerationRaceTests {
     let disk = FaultyPersistence()
     let executor = SteppedExecutor()
     let bench = Bench(persistence: disk) {
-      $0.failsWhenSaveFails = true
+      $0.saving = .required
       $0.taskExecutor = executor
     }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))

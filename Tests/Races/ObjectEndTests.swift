@@ -81,7 +81,8 @@ struct ObjectEndTests {
     #expect(ended.value)
   }
 
-  private func observe(_ layer: ModelLayer, onEnd: @escaping @Sendable (String) -> Void) -> ObservationToken {
+  private func observe(_ layer: ModelLayer, onEnd: @escaping @Sendable (String) -> Void) -> ModelLayer.ObservationToken
+  {
     let mourned = Mourned("observer", onEnd: onEnd)
     return layer.observeEvents { _ in _ = mourned }
   }

@@ -256,7 +256,7 @@ struct ConnectivityRaceTests {
   private final class Flicker: Reachability {
     private let isAsked = Atomic<Bool>(false)
     var isReachable: Bool { isAsked.exchange(true, ordering: .relaxed) }
-    var changes: AsyncStream<Bool> { FixedReachability.always.changes }
+    var changes: AsyncStream<Bool> { Backend.FixedReachability.always.changes }
   }
 
   @Test func `connectivity that returns between the check and the pause is noticed`() async throws {

@@ -228,7 +228,7 @@ struct BadInputTests {
       #expect(try await bench.notes.fetch("note").text == "one")
       #expect(bench.log.kinds.count { if case .saveFailed(.persistence) = $0 { true } else { false } } == 1)
       #expect(try Data(contentsOf: directory) == Data("a file".utf8))
-      let strict = Bench(persistence: bench.persistence, transport: bench.transport) { $0.failsWhenSaveFails = true }
+      let strict = Bench(persistence: bench.persistence, transport: bench.transport) { $0.saving = .required }
       let failure = await error { try await strict.notes.fetch("note") }
       #expect(failure?.cause is FilePersistence.Failure)
     }

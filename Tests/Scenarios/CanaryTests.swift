@@ -3,6 +3,7 @@ import HTTPCachingProxy
 import HTTPTypes
 import ReactorCore
 import ReactorInspector
+import ReactorMiddleware
 import ReactorTesting
 import TestSupport
 import Testing

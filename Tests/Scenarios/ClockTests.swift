@@ -49,12 +49,14 @@ struct ClockTests {
     #expect(bench.transport.requests.count == 1)
   }
 
-  @Test(arguments: [true, false])
-  func `a value that could not be saved stays newer than the record in its place`(waitsForSave: Bool) async throws {
+  @Test(arguments: [ReactorConfiguration.Saving.awaited, .inBackground])
+  func `a value that could not be saved stays newer than the record in its place`(
+    saving: ReactorConfiguration.Saving
+  ) async throws {
     let faulty = FaultyPersistence()
     let bench = Bench(persistence: faulty) {
       $0.freshFor = .seconds(60)
-      $0.waitsForSave = waitsForSave
+      $0.saving = saving
     }
     let gate = Gate()
     bench.transport.answer(

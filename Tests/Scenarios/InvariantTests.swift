@@ -186,7 +186,7 @@ struct InvariantTests {
     async throws
   {
     let faulty = FaultyPersistence(MemoryPersistence())
-    let bench = Bench(persistence: faulty) { $0.failsWhenSaveFails = true }
+    let bench = Bench(persistence: faulty) { $0.saving = .required }
     bench.transport.answer("/v1/note", with: .json(Note(1, "unsaved").json))
     faulty.fail(.save, with: Broken())
     let failure = await error { try await bench.notes.fetch("note") }

@@ -102,7 +102,7 @@ struct SlowStoreTests {
 
   @Test func `a fetch that must be saved fails after the budget`() async throws {
     let disk = FaultyPersistence()
-    let bench = bench(disk) { $0.failsWhenSaveFails = true }
+    let bench = bench(disk) { $0.saving = .required }
     let gate = disk.hold(.save)
     let fetch = Task { try await bench.notes.fetch("note") }
     try await gate.reached()

@@ -99,7 +99,7 @@ struct UnchangedValueTests {
   @Test func `a fetch that does not wait for its save returns before it, and the save comes`() async throws {
     let faulty = FaultyPersistence()
     let gate = faulty.hold(.save)
-    let bench = Bench(persistence: faulty) { $0.waitsForSave = false }
+    let bench = Bench(persistence: faulty) { $0.saving = .inBackground }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     #expect(try await bench.notes.fetch("note").text == "one")
     #expect(bench.notes.cached("note")?.text == "one")
@@ -114,10 +114,7 @@ struct UnchangedValueTests {
   @Test func `a save without waiters fails without affecting others`() async throws {
     let faulty = FaultyPersistence()
     faulty.fail(.save, with: Broken())
-    let bench = Bench(persistence: faulty) {
-      $0.waitsForSave = false
-      $0.failsWhenSaveFails = true
-    }
+    let bench = Bench(persistence: faulty) { $0.saving = .inBackground }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     #expect(try await bench.notes.fetch("note").text == "one")
     try await bench.log.wait(for: .saveFailed)

@@ -29,7 +29,7 @@ public final class Bench: Sendable {
     configuration.clock = clock
     configuration.now = clock.wallClock
     configuration.keepUnusedFor = .never
-    configuration.powerSaving = power
+    configuration.lowPower.source = power
     configuration.retry = .never
     configuration.remembersOutages = false
     configure(&configuration)

@@ -1,6 +1,7 @@
 public import Foundation
 public import HTTPTypes
 public import ReactorCore
+public import ReactorMiddleware
 public import ReactorTesting
 
 /// Signs with bearer tokens "1", "2" and so on: each refresh gives the next, unless it is told to

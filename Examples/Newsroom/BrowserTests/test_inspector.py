@@ -99,12 +99,20 @@ class Inspecting(NewsroomTest):
         self.says("/articles/2", "state", "fresh")
         self.happened("invalidated")
 
+    def test_an_action_shows_the_fields_that_it_changed_and_the_values_that_may_be_seen(self):
+        for article in (2, 7):
+            self.open(f"/articles/{article}").see("main h1")
+        self.inspector.press("#tab-flux")
+        self.inspector.see("#actions .fields li", "SelectionStore.article: + 2")
+        self.inspector.see("#actions .fields li", "SelectionStore.article: 2 → 7")
+
     def test_signing_in_a_local_change_one_refresh_and_signing_out_are_seen_without_a_secret(self):
         window = self.open()
         window.see(LIST)
         window.sign_in("ada")
         self.inspector.press("#tab-flux")
         self.inspector.see("#actions li", "SessionStore")
+        self.inspector.see("#actions .fields li", "SessionStore.user.name added")
         self.inspector.press("#tab-keys")
         window.press(".keep[data-keep='1']")
         self.happened("outbox")

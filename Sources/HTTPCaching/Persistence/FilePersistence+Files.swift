@@ -67,23 +67,13 @@ final class FileNames: Sendable {
 
   func path(of key: RecordKey) throws(FilePersistence.Failure) -> String {
     let hash = Self.hash(of: key.url)
-    return Self.joined([
+    return String(joining: [
       try folder(of: key.scope), "/", Self.bucket(hash), "/", Self.prefix(hash), key.digest, Self.recordSuffix,
     ])
   }
 
   /// Returns the directory of a record. The names of all records have the same length.
   static func folder(ofRecord path: String) -> String { String(path.dropLast(1 + recordLength)) }
-
-  /// Joins strings with one allocation. Appending each part would cost as much as the whole.
-  private static func joined(_ parts: [String]) -> String {
-    String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
-      parts.reduce(0) { count, part in
-        _ = buffer[count...].update(fromContentsOf: part.utf8)
-        return count + part.utf8.count
-      }
-    }
-  }
 
   private static func hash(of url: String) -> UInt64 { url.withContiguousUTF8 { XXHash64.hash($0) } }
 

@@ -46,7 +46,7 @@ extension Record {
 /// in every future format.
 package enum RecordCodec {
   static let formatVersion: UInt64 = 1
-  static let prefixLength = 48
+  package static let prefixLength = 48
   private static let magic = UInt64(littleEndian: 0x0A44_5243_5452_5889)  // 89 'X' 'R' 'T' 'C' 'R' 'D' 0A
 
   /// The lengths of the parts, and the expected checksum of the body.
@@ -55,7 +55,7 @@ package enum RecordCodec {
     var bodyLength: Int
     var bodyChecksum: UInt64
 
-    var bodyOffset: Int { prefixLength + headLength }
+    package var bodyOffset: Int { prefixLength + headLength }
     var count: Int { bodyOffset + bodyLength }
   }
 

@@ -70,7 +70,8 @@ extension Record.Head {
   /// counts, too.
   package func isSameExchange(as other: Record.Head) -> Bool {
     receivedAt == other.receivedAt && requestedAt == other.requestedAt && identity == other.identity
-      && localModel == other.localModel && variant == other.variant && fields[.eTag] == other.fields[.eTag]
+      && localModel == other.localModel && variant == other.variant
+      && fields.value(of: .eTag) == other.fields.value(of: .eTag)
   }
 }
 

@@ -62,11 +62,15 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
         scope: scope, method: method,
         url: SecretQuery.redact(NormalURL.spelling(of: url), names: secretQueryItems, digests: digests),
         body: body.map { SHA256Digest.hex($0) },
-        fields: Set(identityFields.map(\.name)).map { name in
-          var hash = SHA256Digest()
-          for value in identityFields[values: name] { hash.update(framed: value) }
-          return "\(name.canonicalName)=\(hash.hex())"
-        }.sorted()))
+        fields: identityFields.isEmpty ? [] : Self.lines(of: identityFields)))
+  }
+
+  private static func lines(of fields: HTTPFields) -> [String] {
+    Set(fields.map(\.name)).map { name in
+      var hash = SHA256Digest()
+      for value in fields[values: name] { hash.update(framed: value) }
+      return "\(name.canonicalName)=\(hash.hex())"
+    }.sorted()
   }
 
   /// Creates the key with this ``identity``, or returns `nil` if the text is not an identity of
@@ -262,13 +266,10 @@ extension RecordKey {
     /// The identity, and the range of the URL in it, in bytes.
     var spelled: (identity: String, url: Range<Int>) {
       let name = scope.name
-      var text = "\(Self.version)\n\(name.utf8.count)\n\(name)\n\(method.rawValue) "
-      let start = text.utf8.count
-      text += url
-      let end = text.utf8.count
-      text += "\nbody=\(body ?? "none")"
-      for field in fields { text += "\n\(field)" }
-      return (text, start..<end)
+      let head = [Self.version, "\n", String(name.utf8.count), "\n", name, "\n", method.rawValue, " "]
+      let text = String(joining: head + [url, "\nbody=", body ?? "none"] + fields.flatMap { ["\n", $0] })
+      let start = head.reduce(0) { $0 + $1.utf8.count }
+      return (text, start..<(start + url.utf8.count))
     }
 
     init(scope: Scope, method: HTTPRequest.Method, url: String, body: String?, fields: [String]) {

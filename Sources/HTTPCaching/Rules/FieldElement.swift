@@ -116,6 +116,13 @@ extension Collection<UInt8> {
 }
 
 extension HTTPFields {
+  /// Returns what the subscript by name does. For a field with one line, it copies nothing.
+  package func value(of name: HTTPField.Name) -> String? {
+    guard let index = firstIndex(where: { $0.name == name }) else { return nil }
+    guard !self[(index + 1)...].contains(where: { $0.name == name }) else { return self[name] }
+    return self[index].value
+  }
+
   /// Returns the value of a field with one line, as ``HTTPField/latin1``, or `nil` if there are no
   /// lines or several.
   package func singleLatin1(_ name: HTTPField.Name) -> String? {

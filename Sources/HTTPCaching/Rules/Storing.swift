@@ -94,8 +94,10 @@ extension HTTPCache {
     let own: [HTTPField.Name] = [.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range]
     guard own.allSatisfy({ !request.headerFields.contains($0) }) else { return request }
     var request = request
-    if let tag = stored.fields[.eTag] { request.headerFields[.ifNoneMatch] = tag }
-    if stored.status == .ok, let date = stored.fields[.lastModified] { request.headerFields[.ifModifiedSince] = date }
+    if let tag = stored.fields.value(of: .eTag) { request.headerFields[.ifNoneMatch] = tag }
+    if stored.status == .ok, let date = stored.fields.value(of: .lastModified) {
+      request.headerFields[.ifModifiedSince] = date
+    }
     return request
   }
 
@@ -141,7 +143,8 @@ extension Record.Head {
       head.fields[fields: name] = fields[fields: name]
     }
     // The stored bytes are still in the charset of the response that brought them.
-    if ContentType.charset(of: head.fields[.contentType]) != ContentType.charset(of: self.fields[.contentType]) {
+    let (new, old) = (head.fields.value(of: .contentType), self.fields.value(of: .contentType))
+    if ContentType.charset(of: new) != ContentType.charset(of: old) {
       head.fields[fields: .contentType] = self.fields[fields: .contentType]
     }
     head.requestedAt = requestedAt

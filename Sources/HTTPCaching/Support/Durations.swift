@@ -8,7 +8,8 @@ extension Duration {
     // Beyond these limits, `components` overflows.
     if self >= .never { return .infinity }
     if self <= .zero - .never { return -.infinity }
-    return Double(components.seconds) + Double(components.attoseconds) / 1e18
+    let parts = components
+    return Double(parts.seconds) + Double(parts.attoseconds) / 1e18
   }
 
   /// Creates a duration from seconds, limited to zero through ``never``. A NaN is zero.

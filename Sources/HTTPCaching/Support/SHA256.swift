@@ -45,14 +45,16 @@ package struct SHA256Digest {
 enum Hex {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    var out: [UInt8] = []
-    out.reserveCapacity(2 * bytes.underestimatedCount)
-    for byte in bytes {
-      out.append(digits[Int(byte >> 4)])
-      out.append(digits[Int(byte & 15)])
+  static func encode(_ bytes: [UInt8]) -> String {
+    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      digits.withUnsafeBufferPointer { digits in
+        for (index, byte) in bytes.enumerated() {
+          text.initializeElement(at: 2 * index, to: digits[Int(byte >> 4)])
+          text.initializeElement(at: 2 * index + 1, to: digits[Int(byte & 15)])
+        }
+      }
+      return 2 * bytes.count
     }
-    return String(decoding: out, as: UTF8.self)
   }
 }
 
@@ -71,11 +73,26 @@ struct PortableSHA256 {
   }
 
   mutating func finalize() -> [UInt8] {
-    let bits = count &* 8
-    add(0x80)
-    while filled != 56 { add(0) }
-    withUnsafeBytes(of: bits.bigEndian) { add($0.assumingMemoryBound(to: UInt8.self)) }
-    return (0..<32).map { UInt8(truncatingIfNeeded: state[$0 / 4] >> (24 - 8 * UInt32($0 % 4))) }
+    let (bits, filled) = ((count &* 8).bigEndian, filled)
+    withUnsafeMutableBytes(of: &block) { block in
+      block[filled] = 0x80
+      for index in (filled + 1)..<64 { block[index] = 0 }
+      guard filled < 56 else { return }
+      block.storeBytes(of: bits, toByteOffset: 56, as: UInt64.self)
+    }
+    withUnsafeBytes(of: block) { Self.compress($0, &state) }
+    if filled >= 56 {
+      block = SIMD64()
+      withUnsafeMutableBytes(of: &block) { $0.storeBytes(of: bits, toByteOffset: 56, as: UInt64.self) }
+      withUnsafeBytes(of: block) { Self.compress($0, &state) }
+    }
+    return [UInt8](unsafeUninitializedCapacity: 32) { bytes, count in
+      for index in 0..<8 {
+        UnsafeMutableRawBufferPointer(bytes)
+          .storeBytes(of: state[index].bigEndian, toByteOffset: 4 * index, as: UInt32.self)
+      }
+      count = 32
+    }
   }
 
   private mutating func add(_ byte: UInt8) {
@@ -103,28 +120,51 @@ struct PortableSHA256 {
 
   /// Compresses one block of 64 bytes into the state (§6.2.2).
   private static func compress(_ block: UnsafeRawBufferPointer, _ state: inout SIMD8<UInt32>) {
-    state = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { w in
-      for i in 0..<16 { w[i] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * i, as: UInt32.self)) }
-      for i in 16..<64 {
-        let (x, y) = (w[i - 15], w[i - 2])
-        let s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >> 3)
-        let s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >> 10)
-        w[i] = w[i - 16] &+ s0 &+ w[i - 7] &+ s1
-      }
-      var (a, b, c, d) = (state[0], state[1], state[2], state[3])
-      var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-      for i in 0..<64 {
-        let s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
-        let t1 = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ constants[i] &+ w[i]
-        let s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
-        let t2 = s0 &+ ((a & b) ^ (a & c) ^ (b & c))
-        (h, g, f, e, d, c, b, a) = (g, f, e, d &+ t1, c, b, a, t1 &+ t2)
-      }
-      return state &+ SIMD8(a, b, c, d, e, f, g, h)
+    state = constants.withUnsafeBufferPointer { constants in
+      withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { compress(block, state, constants, $0) }
     }
   }
 
-  private static func rotate(_ x: UInt32, _ n: UInt32) -> UInt32 { x >> n | x << (32 - n) }
+  /// - Parameter w: The room for the message schedule, 64 words.
+  private static func compress(
+    _ block: UnsafeRawBufferPointer, _ state: SIMD8<UInt32>, _ constants: UnsafeBufferPointer<UInt32>,
+    _ w: UnsafeMutableBufferPointer<UInt32>
+  ) -> SIMD8<UInt32> {
+    for i in 0..<16 { w[i] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * i, as: UInt32.self)) }
+    for i in 16..<64 {
+      let (x, y) = (w[i - 15], w[i - 2])
+      let s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x &>> 3)
+      let s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y &>> 10)
+      w[i] = w[i - 16] &+ s0 &+ w[i - 7] &+ s1
+    }
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+    // Eight rounds at once: the variables change their roles, and no value moves.
+    var i = 0
+    while i < 64 {
+      round(a, b, c, &d, e, f, g, &h, constants[i] &+ w[i])
+      round(h, a, b, &c, d, e, f, &g, constants[i + 1] &+ w[i + 1])
+      round(g, h, a, &b, c, d, e, &f, constants[i + 2] &+ w[i + 2])
+      round(f, g, h, &a, b, c, d, &e, constants[i + 3] &+ w[i + 3])
+      round(e, f, g, &h, a, b, c, &d, constants[i + 4] &+ w[i + 4])
+      round(d, e, f, &g, h, a, b, &c, constants[i + 5] &+ w[i + 5])
+      round(c, d, e, &f, g, h, a, &b, constants[i + 6] &+ w[i + 6])
+      round(b, c, d, &e, f, g, h, &a, constants[i + 7] &+ w[i + 7])
+      i &+= 8
+    }
+    return state &+ SIMD8(a, b, c, d, e, f, g, h)
+  }
+
+  @inline(__always) private static func round(
+    _ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: inout UInt32, _ e: UInt32, _ f: UInt32, _ g: UInt32,
+    _ h: inout UInt32, _ input: UInt32
+  ) {
+    let t1 = h &+ (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) &+ (g ^ (e & (f ^ g))) &+ input
+    d &+= t1
+    h = t1 &+ (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) &+ ((a & b) | (c & (a | b)))
+  }
+
+  @inline(__always) private static func rotate(_ x: UInt32, _ n: UInt32) -> UInt32 { x &>> n | x &<< (32 &- n) }
 
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,

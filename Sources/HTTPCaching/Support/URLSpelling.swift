@@ -1,6 +1,16 @@
 package import HTTPTypes
 
 extension String {
+  /// Joins strings with one allocation. Appending each part would cost as much as the whole.
+  init(joining parts: [String]) {
+    self.init(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
+      parts.reduce(0) { count, part in
+        _ = buffer[count...].update(fromContentsOf: part.utf8)
+        return count + part.utf8.count
+      }
+    }
+  }
+
   /// Returns whether both strings have the same bytes. Swift compares Unicode strings by canonical
   /// equivalence, but different bytes are different requests.
   package func hasSameBytes(as other: String) -> Bool {

@@ -52,7 +52,7 @@ public final class SimulatedWorld: Sendable {
     configuration.now = clock.wallClock
     configuration.taskExecutor = executor
     configuration.retry.seed = seed
-    configuration.powerSaving = ScriptedPowerSaving()
+    configuration.lowPower.source = ScriptedPowerSaving()
     self.configuration = configuration
     note("\(faults)")
   }

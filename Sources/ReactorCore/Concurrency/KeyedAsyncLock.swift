@@ -77,7 +77,7 @@ package final class KeyedAsyncLock: Sendable {
 
   /// Adds `wait` to the waits for `owner`, unless it is among them. Queued work of `owner` may now
   /// share the access of the waiting owner, or could now wait for ever.
-  static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
+  package static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
     owner.add(wait)
     resume(table.withLock { $0.gained(owner) })
     WaitObserver.ownersGainedWaits()

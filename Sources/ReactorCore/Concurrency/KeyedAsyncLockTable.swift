@@ -116,6 +116,9 @@ struct KeyedAsyncLockState: Sendable {
     var nested: [LockWaiter] = []
     var queue: ArraySlice<LockWaiter> = []
     var isEmpty: Bool { owners.isEmpty && nested.isEmpty && queue.isEmpty }
+    func isOnly(of owner: LockOwner) -> Bool {
+      owners.count == 1 && owners.first === owner && nested.isEmpty && queue.isEmpty
+    }
   }
 
   private var places: [RecordKey: Place] = [:]
@@ -141,6 +144,11 @@ struct KeyedAsyncLockState: Sendable {
   /// - Returns: the waiters that have access now.
   mutating func leave(_ key: RecordKey?, _ owner: LockOwner) -> [LockWaiter] {
     owner.isInside = false
+    if let key, isOpen, let index = places.index(forKey: key), places.values[index].isOnly(of: owner) {
+      // Nobody waits, which is so nearly always.
+      places.remove(at: index)
+      return []
+    }
     if let key {
       places[key]?.owners.removeAll { $0 === owner }
     } else {

@@ -69,7 +69,7 @@ package final class TaskHandle: Sendable {
   }
 
   /// The priority to create the task with; `nil` once there is a task.
-  var priority: TaskPriority? {
+  package var priority: TaskPriority? {
     state.withLock { state in
       if case .unborn(let priority) = state { priority } else { nil }
     }
@@ -94,6 +94,21 @@ package func spawn(
   _ operation: @escaping @Sendable @concurrent () async -> Void
 ) -> Task<Void, Never> {
   Task(executorPreference: executor, priority: priority) { @concurrent in
+    await LockOwner.$current.withValue(owner) { await operation() }
+  }
+}
+
+/// Creates a task as ``spawn(on:priority:for:_:)`` does, on the global executor, and runs it on the
+/// current thread until it suspends. Where the system has no such tasks, another thread runs it.
+///
+/// Call it without a lock, and only from a task that is on no actor and prefers no executor.
+func spawnAtOnce(
+  priority: TaskPriority?, for owner: LockOwner?, _ operation: @escaping @Sendable @concurrent () async -> Void
+) -> Task<Void, Never> {
+  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+    return spawn(on: nil, priority: priority, for: owner, operation)
+  }
+  return Task.immediate(priority: priority) { @concurrent in
     await LockOwner.$current.withValue(owner) { await operation() }
   }
 }

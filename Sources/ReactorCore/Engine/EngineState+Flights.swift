@@ -2,7 +2,7 @@ import Foundation
 
 extension EngineState {
   /// The flight that a caller waits for, as an instrument sees it.
-  typealias Entered = (flight: InstrumentedFlight, hasJoined: Bool)
+  typealias Entered = (flight: ModelLayer.InstrumentedFlight, hasJoined: Bool)
 
   /// Answers a caller from memory, or adds it to the key's flight.
   ///
@@ -150,7 +150,7 @@ extension EngineState {
         FlightMachine(id: nextFlightID()), under: layer.generations.beginFetch(entry.key), priority: priority,
         in: layer)
       if configuration.instrument != nil {
-        entry.flight?.record = InstrumentedFlight(
+        entry.flight?.record = ModelLayer.InstrumentedFlight(
           key: entry.key, model: name, isInBackground: waiter.kind == .background)
       }
       // None of its steps is queued yet, so no effect is needed.
@@ -189,7 +189,9 @@ extension EngineState {
     guard let flight = entry.flight else { return }
     flight.owner.endFlight()
     if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }
-    effects.append(.release([flight.machine, flight.variants, flight.pass as any Sendable]))
+    if !flight.machine.isSpent || !flight.variants.isEmpty || flight.pass != nil {
+      effects.append(.release([flight.machine, flight.variants, flight.pass as any Sendable]))
+    }
     entry.flight = nil
   }
 }

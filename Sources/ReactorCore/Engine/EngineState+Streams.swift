@@ -258,7 +258,7 @@ extension EngineState {
   /// flight, whose end schedules the next poll.
   private func poll(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
-    let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
+    let factor = isSavingPower ? max(configuration.lowPower.pollingFactor, 1) : 1
     var wait = min(interval, EngineState.longest) * min(factor, 1_000)
     // A screen that shows an error polls at its own interval.
     if entry.error == nil, let limit = layer.pollingLimit.withLock(\.self), contains(entry, in: limit.set) {

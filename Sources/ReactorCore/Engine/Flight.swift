@@ -28,7 +28,7 @@ final class Flight {
   /// The claim that stops the next write, as ``EngineState/updatePass(of:)`` maintains it.
   var pass: (any AnyObject & Sendable)?
   /// The flight as the instrument sees it; `nil` without one.
-  var record: InstrumentedFlight?
+  var record: ModelLayer.InstrumentedFlight?
   /// The copies that another variant has displaced since the flight began (RFC 9111 §4.1). Some of
   /// its waiters may still accept them.
   private(set) var variants: [CachedModel] = []

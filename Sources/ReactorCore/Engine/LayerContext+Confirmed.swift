@@ -63,7 +63,7 @@ extension LayerContext {
     resource.headers[.acceptEncoding] = "identity"
     let engine = engine(of: type)
     guard isReachable(configuration) else { throw .noConnectivity }
-    var context = FetchContext<AnyModel>()
+    var context = ReactorFlow<AnyModel>.Context()
     (context.hasAskedPersistence, context.isUnshared) = (true, true)
     do {
       let snapshot = try await engine.flow.network(resource, context)

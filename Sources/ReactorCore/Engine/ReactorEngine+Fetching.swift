@@ -27,7 +27,7 @@ extension ReactorEngine {
     }
     // Replaced unless the instrument does not run the fetch.
     var outcome = KeyState.Outcome.failure(.cancelled)
-    await instrument.fetch(InstrumentedFetch(key: key, model: name, policy: policy)) {
+    await instrument.fetch(ModelLayer.InstrumentedFetch(key: key, model: name, policy: policy)) {
       let joined = await join(waiter, key, priority)
       outcome = joined.outcome
       return result(joined.outcome, joined.entered, of: resource)
@@ -42,9 +42,11 @@ extension ReactorEngine {
     let timer = timer(of: waiter.policy)
     defer { timer?.cancel() }
     var entered: EngineState.Entered?
+    let actor: (any Actor)? = #isolation
+    let loadsAtOnce = mayLoadAtOnce(for: waiter, isOnActor: actor != nil)
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        entered = enter(waiter, key, continuation, priority)
+        entered = enter(waiter, key, continuation, priority, loadsAtOnce: loadsAtOnce)
         if let timer { startTimer(timer, key, waiter.id) }
         // The cancellation handler may have run before the waiter entered.
         if Task.isCancelled { leave(key, waiter.id) }
@@ -62,12 +64,12 @@ extension ReactorEngine {
 
   private func result(
     _ outcome: KeyState.Outcome, _ entered: EngineState.Entered?, of resource: Resource
-  ) -> InstrumentedFetch.Result {
+  ) -> ModelLayer.InstrumentedFetch.Result {
     let copy = try? outcome.get().copy
     let isFresh = copy.map { reader.rule.status(of: $0, for: resource, at: now)?.isFresh == true } ?? false
     let source = entered.map { $0.flight.source(isFresh: isFresh) } ?? (isFresh ? .memory : .standIn)
     let error: ReactorError? = if case .failure(let error) = outcome { error } else { nil }
-    return InstrumentedFetch.Result(
+    return ModelLayer.InstrumentedFetch.Result(
       source: copy == nil ? nil : source, isFresh: isFresh, error: error, flight: entered?.flight,
       hasJoined: entered?.hasJoined == true)
   }
@@ -87,7 +89,7 @@ extension ReactorEngine {
     }
     guard flow.isReachable else { throw .noConnectivity }
     do {
-      return ShownModel(copy: CachedModel(try await flow.network(resource, FetchContext()), of: key, origin: .network))
+      return ShownModel(copy: CachedModel(try await flow.network(resource, .init()), of: key, origin: .network))
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       append(key, .failed(error))
@@ -96,11 +98,21 @@ extension ReactorEngine {
     }
   }
 
+  /// Returns `true` if the load of a new flight may begin on the thread of a caller that is on no
+  /// actor: it returns within microseconds, and the caller prefers no other executor.
+  ///
+  /// A thread is then neither woken nor waited for, which costs as much as the load of 1 KB.
+  private func mayLoadAtOnce(for waiter: FlightMachine.Waiter, isOnActor: Bool) -> Bool {
+    !isOnActor && layer.cache.loadsAtOnce && waiter.resource.priority == nil && flow.configuration.taskExecutor == nil
+      && withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
+  }
+
   private func enter(
-    _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority
+    _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority,
+    loadsAtOnce: Bool
   ) -> EngineState.Entered? {
     let (now, outageTime) = (now, layer.outages?.now)
-    return update { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
+    return update(loadsAtOnce: loadsAtOnce) { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
   }
 
   /// Returns the timer of ``ReactorConfiguration/staleAfter``; `nil` if the policy has none.
@@ -116,8 +128,9 @@ extension ReactorEngine {
 }
 
 extension ReactorEngine {
-  func start(_ step: FlightStep) {
-    let task = spawn(on: flow.configuration.taskExecutor, priority: step.task.priority, for: step.owner) {
+  /// - Parameter atOnce: `true` to begin it on the current thread.
+  func start(_ step: FlightStep, atOnce: Bool = false) {
+    let work: @Sendable @concurrent () async -> Void = {
       // A flight serves any caller, so its requests are signed even if a refresh began it.
       await Refreshing.outside {
         // No stream shows a value without the changes that an earlier process has left.
@@ -128,7 +141,12 @@ extension ReactorEngine {
         }
       }
     }
-    step.task.attach(task)
+    let priority = step.task.priority
+    if atOnce {
+      step.task.attach(spawnAtOnce(priority: priority, for: step.owner, work))
+    } else {
+      step.task.attach(spawn(on: flow.configuration.taskExecutor, priority: priority, for: step.owner, work))
+    }
   }
 
   /// Waits until a part is ready, for as long as the persistence may take. A store that hangs holds
@@ -142,6 +160,8 @@ extension ReactorEngine {
     let wait = layer.budget.begin(step.key) { [weak self] in self?.loadIsLate(step) }
     let result = await read(step)
     guard layer.budget.end(wait) else { return }
+    // Its work is done: the flight, which the result may end, need not cancel it.
+    step.task.release()
     let now = now
     update { $0.loaded(result, for: step, at: now) }
   }
@@ -181,7 +201,7 @@ extension ReactorEngine {
       return (held, entry?.flight?.machine.waiters.areUnconditional == true)
     }
     let known = isUnconditional ? nil : held
-    var context = FetchContext(stale: known?.isSelected(by: step.resource) == true ? known : nil)
+    var context = ReactorFlow.Context(stale: known?.isSelected(by: step.resource) == true ? known : nil)
     // Without a stored copy there are no validators.
     context.hasAskedPersistence = isUnconditional || loaded != nil
     if layer.upstream != nil {
@@ -215,7 +235,7 @@ extension ReactorEngine {
   /// Sends the request of a flight, and resolves its waiters.
   ///
   /// - Returns: the error of the request; `nil` if the request succeeded.
-  private func send(_ step: FlightStep, _ context: FetchContext<AnyModel>, lead: Double) async -> ReactorError? {
+  private func send(_ step: FlightStep, _ context: ReactorFlow<AnyModel>.Context, lead: Double) async -> ReactorError? {
     do {
       let snapshot = try await flow.network(step.resource, context).marked(by: layer.marks, step.key, step.ticket)
       note(context.outage?.ended(with: nil), step.key)
@@ -234,14 +254,14 @@ extension ReactorEngine {
   }
 
   /// Saves a response and resolves the waiters, in the order that
-  /// ``ReactorConfiguration/waitsForSave`` sets.
+  /// ``ReactorConfiguration/saving`` sets.
   ///
   /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
   private func finish(_ step: FlightStep, _ received: Snapshot<AnyModel>, lead: Double) async {
     let snapshot = keepingInstance(received, of: step)
     let stored = LayerChange.stored(step.key, step.ticket.number, snapshot.head?.variant)
     var saved: SaveResult?
-    if flow.configuration.waitsForSave {
+    if flow.configuration.saving != .inBackground {
       let wait = layer.budget.begin(step.key) { [weak self] in self?.saveIsLate(step, snapshot, lead: lead) }
       saved = await save(snapshot, step.resource, step.ticket)
       guard layer.budget.end(wait) else {
@@ -249,7 +269,7 @@ extension ReactorEngine {
         return
       }
     }
-    if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(step, error) }
+    if case .failed(let error) = saved, flow.configuration.saving == .required { return fail(step, error) }
     // A caller that gets the response also finds it through the layer's other reactors.
     if case .saved = saved { layer.announce(stored, except: self) }
     let now = now
@@ -269,7 +289,7 @@ extension ReactorEngine {
   private func saveIsLate(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double) {
     guard let error = layer.budget.error, let limit = layer.budget.limit else { return }
     append(step.key, .saveIsLate(after: limit))
-    if flow.configuration.failsWhenSaveFails { return fail(step, error) }
+    if flow.configuration.saving == .required { return fail(step, error) }
     let now = now
     guard update({ $0.succeeded(step, snapshot, lead: lead, isSaved: false, at: now) }) == .isOvertaken else {
       return

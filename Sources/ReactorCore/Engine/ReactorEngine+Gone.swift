@@ -45,8 +45,9 @@ extension EngineState {
     return isNewest
   }
 
-  /// Forgets the value of a key that another reactor has not found.
-  mutating func forgetGone(_ key: RecordKey, under number: Generation, _ resource: Resource, _ error: ReactorError) {
+  /// Forgets the value of a key that another reactor has not found, or that the server has told to
+  /// be gone.
+  mutating func forgetGone(_ key: RecordKey, under number: Generation, _ resource: Resource?, _ error: ReactorError) {
     guard let entry = memory.entries[key] else { return }
     guard forget(entry, gone: resource, under: number) else { return }
     entry.error = error
@@ -57,9 +58,9 @@ extension EngineState {
   ///
   /// - Returns: `false` if the value is newer, local, or another variant.
   @discardableResult
-  private mutating func forget(_ entry: Entry, gone resource: Resource, under number: Generation) -> Bool {
+  private mutating func forget(_ entry: Entry, gone resource: Resource?, under number: Generation) -> Bool {
     let copy = entry.copy
-    if let copy, copy.origin == .local || copy.generation > number || copy.isAnotherVariant(for: resource) {
+    if let copy, copy.origin == .local || copy.generation > number || resource.map(copy.isAnotherVariant) == true {
       return false
     }
     if copy != nil { setCopy(nil, of: entry) }

@@ -60,7 +60,7 @@ extension ReactorEngine {
     _ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>, answering model: String,
     _ progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async -> Sent {
-    var context = FetchContext<AnyModel>(progress: progress)
+    var context = ReactorFlow<AnyModel>.Context(progress: progress)
     let trail = RedirectTrail()
     context.trail = trail
     do {

@@ -71,7 +71,7 @@ extension ReactorEngine {
   }
 
   func startWatchingPower(_ watcher: TaskHandle) {
-    let power = flow.configuration.powerSaving
+    let power = flow.configuration.lowPower.source
     attach(watcher) { [weak self] in
       for await isOn in power.updates { self?.update { $0.savePower(isOn, watcher) } }
     }

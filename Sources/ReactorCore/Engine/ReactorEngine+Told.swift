@@ -15,8 +15,8 @@ extension ReactorEngine {
     let (ticket, key) = (replacement.ticket, replacement.ticket.key)
     guard let (old, resource) = state.withLock({ $0.replaceable(key, by: value) }), let head = old.head else { return }
     var body: Data?
-    if case .merge = value.content { body = await storedBody(of: head, resource, key) }
-    guard let record = value.record(after: head, body, at: now), let parse = flow.parseRecord else { return }
+    if value.needsBody { body = await storedBody(of: head, resource, key) }
+    guard let record = value.record(head, body, now), let parse = flow.parseRecord else { return }
     let snapshot: Snapshot<AnyModel>
     do { snapshot = try parse(record, key) } catch { return }
     let lead = reader.rule.steps.lead
@@ -28,6 +28,8 @@ extension ReactorEngine {
     } catch { return }
     layer.announce(.stored(key, ticket.number, snapshot.head?.variant), except: self)
   }
+
+  func isQuiet(_ url: String) -> Bool { state.withLock { $0.isQuiet(url) } }
 
   /// Returns the body of the version that is in memory; `nil` if it is not stored.
   private func storedBody(of head: Record.Head, _ resource: Resource, _ key: RecordKey) async -> Data? {
@@ -48,12 +50,22 @@ extension EngineState {
   func replaceable(_ key: RecordKey, by value: ToldValue) -> (CachedModel, Resource)? {
     guard key.method == .get, let entry = memory.entries[key], let copy = entry.copy,
       copy.head?.strongTag == value.from, !copy.isLocal,
-      copy.freshness.invalidatedAt == nil, !copy.freshness.isNoStore, entry.flight == nil, entry.changes == nil,
-      !entry.isForgotten, !entry.isOutdated, layer.presentation?.admits(key, hasCaller: false) != false,
-      !layer.ownWrites.isWriting(key.url),
+      copy.freshness.invalidatedAt == nil, !copy.freshness.isNoStore, entry.changes == nil,
+      !entry.isForgotten, !entry.isOutdated, isQuiet(entry),
       let resource = entry.use.aliases.last(where: { copy.isSelected(by: $0) })
     else { return nil }
     return (copy, resource)
+  }
+
+  /// Returns `true` if what is in memory of a URL is the server's, and no request and no write
+  /// concerns it.
+  mutating func isQuiet(_ url: String) -> Bool {
+    memory.entries(ofURL: url).allSatisfy { isQuiet($0) && $0.copy?.isLocal != true }
+  }
+
+  private func isQuiet(_ entry: Entry) -> Bool {
+    entry.flight == nil && layer.presentation?.admits(entry.key, hasCaller: false) != false
+      && !layer.ownWrites.isWriting(entry.key.url)
   }
 
   /// Replaces a copy, unless something else has happened since.

@@ -103,7 +103,7 @@ extension ReactorEngine {
       if case .cancelled = error { throw error }
       result = report(.failed(error), snapshot, key)
     }
-    if case .failed(let error) = result, flow.configuration.failsWhenSaveFails { throw error }
+    if case .failed(let error) = result, flow.configuration.saving == .required { throw error }
   }
 
   /// Marks the copy stale in memory and on disk. Streams request it again, and a flight under way

@@ -67,7 +67,11 @@ import Synchronization
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
   /// Changes the state under the lock, then delivers the events and runs the effects.
-  func update<Result: Sendable>(_ change: (inout EngineState) -> Result) -> Result {
+  ///
+  /// - Parameter loadsAtOnce: `true` to begin a load on the current thread.
+  func update<Result: Sendable>(
+    loadsAtOnce: Bool = false, _ change: (inout EngineState) -> Result
+  ) -> Result {
     let time = elapsed()
     let date = flow.configuration.revalidatesWhenStale ? now : nil
     let (result, effects) = state.withLock { state in
@@ -76,7 +80,16 @@ import Synchronization
       return (result, state.consumeEffects())
     }
     layer.events.deliver()
-    for effect in effects { run(effect) }
+    guard loadsAtOnce else {
+      for effect in effects { run(effect) }
+      return result
+    }
+    var load: FlightStep?
+    for effect in effects {
+      if load == nil, case .start(let step) = effect, case .load = step.step { load = step } else { run(effect) }
+    }
+    // The last effect, since its result must not overtake the others.
+    if let load { start(load, atOnce: true) }
     return result
   }
 

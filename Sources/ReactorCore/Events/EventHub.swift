@@ -88,7 +88,9 @@ final class EventHub: Sendable {
   /// event is created without an observer.
   var hasObservers: Bool { shared.isListening.load(ordering: .relaxed) }
 
-  func observe(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ObservationToken { shared.observe(body) }
+  func observe(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ModelLayer.ObservationToken {
+    shared.observe(body)
+  }
 
   /// Observes until `owner` is released. The next event then ends the observation.
   func observe<Owner: AnyObject & Sendable>(
@@ -232,13 +234,13 @@ extension EventHub.Shared {
   ///   after the token has ended the observation.
   func observe(
     _ body: @escaping @Sendable (ReactorEvent) -> Void, end: @escaping @Sendable () -> Void = {}
-  ) -> ObservationToken {
+  ) -> ModelLayer.ObservationToken {
     let ending = EventHub.Ending()
     add(
       EventHub.Observer(
         ending: ending, notify: { if !ending.isReached.load(ordering: .acquiring) { body($0) } }, end: end))
     // The closure of an observer often owns its token, so the token retains neither closure.
-    return ObservationToken { [self] in
+    return ModelLayer.ObservationToken { [self] in
       ending.isReached.store(true, ordering: .releasing)
       remove(ending)
     }

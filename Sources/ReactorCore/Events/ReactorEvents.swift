@@ -36,11 +36,13 @@ struct ReactorEvents: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol {
     fileprivate var stream: AsyncStream<ReactorEvent>.AsyncIterator
     fileprivate let gaps: EventGaps
-    fileprivate let token: ObservationToken
+    fileprivate let token: ModelLayer.ObservationToken
     /// The number of events read from the stream, not counting reports of a loss.
     private var taken = 0
 
-    fileprivate init(stream: AsyncStream<ReactorEvent>.AsyncIterator, gaps: EventGaps, token: ObservationToken) {
+    fileprivate init(
+      stream: AsyncStream<ReactorEvent>.AsyncIterator, gaps: EventGaps, token: ModelLayer.ObservationToken
+    ) {
       self.stream = stream
       self.gaps = gaps
       self.token = token

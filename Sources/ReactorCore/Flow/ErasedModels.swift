@@ -29,7 +29,7 @@ extension ReactorFlow {
     var erased = ReactorFlow<AnyModel>(
       layer: layer, configuration: configuration,
       network: { [network] resource, context in
-        var typed = FetchContext<Model>(stale: context.stale?.typed(as: Model.self), progress: context.progress)
+        var typed = ReactorFlow<Model>.Context(stale: context.stale?.typed(as: Model.self), progress: context.progress)
         typed.hasAskedPersistence = context.hasAskedPersistence
         typed.asksServer = context.asksServer
         typed.isUnshared = context.isUnshared

@@ -8,7 +8,7 @@ extension HTTPFlow {
   ///
   /// - Throws: ``ReactorError/Diverted`` as a ``ReactorError/network(_:)``.
   func checkRoute(
-    of request: HTTPRequest, _ resource: Resource, _ context: FetchContext<Model>, _ exchange: HTTPFlowResponse
+    of request: HTTPRequest, _ resource: Resource, _ context: Context, _ exchange: HTTPFlowResponse
   ) throws {
     guard !resource.readsOnly else { return }
     let route = WriteRoute(of: request, context.trail ?? RedirectTrail(), answer: (exchange.response, exchange.body))
@@ -24,7 +24,7 @@ extension HTTPFlow {
   /// - Throws: The error, or ``ReactorError/Diverted`` if a redirect that was followed before says
   ///   more.
   func snapshot(
-    ofChange request: HTTPRequest, _ resource: Resource, _ context: FetchContext<Model>, after error: any Error
+    ofChange request: HTTPRequest, _ resource: Resource, _ context: Context, after error: any Error
   ) throws -> Snapshot<Model> {
     guard !resource.readsOnly, (error as? ReactorError)?.diverted == nil else { throw error }
     var answer: (HTTPResponse, Data)?
@@ -53,7 +53,7 @@ extension HTTPFlow {
   /// Sends a form. Each attempt has the same bytes.
   func uploads(
     _ form: MultipartForm, with request: HTTPRequest, mayRetry: Bool, _ resource: Resource, _ key: RecordKey,
-    _ context: FetchContext<Model>
+    _ context: Context
   ) async throws -> HTTPFlowResponse {
     let encoded = try await EncodedForm.encoding(form)
     var (request, number) = (request, 0)

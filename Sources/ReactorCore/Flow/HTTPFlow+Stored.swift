@@ -3,6 +3,8 @@ import HTTPTypes
 
 /// The stored response to a request: the validators that it lends, and its use after a 304.
 extension HTTPFlow {
+  typealias Context = ReactorFlow<Model>.Context
+
   /// Returns the record of `resource`, or of an equivalent URL (`No-Vary-Search`) if that is newer.
   func newestRecord(_ resource: Resource, _ key: RecordKey) async throws -> Record? {
     let exact = try await layer.cache.lookUp(key, for: resource.headers)
@@ -17,7 +19,7 @@ extension HTTPFlow {
 
   /// Returns the record whose validators are sent; `nil` if nothing is stored or it cannot be read.
   func storedRecord(
-    _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+    _ resource: Resource, _ key: RecordKey, _ context: Context
   ) async throws -> Record? {
     guard resource.readsOnly, !layer.generations.isBeingRemoved(key) else { return nil }
     if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }

@@ -45,6 +45,9 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     if let model = decoded.model(of: key, from: record.head) {
       return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
     }
+    // The caller's thread may run this. A large body is parsed by another, so that the caller can
+    // leave meanwhile.
+    if layer.cache.loadsAtOnce, record.body.count > 16 << 10 { await Task.yield() }
     return Snapshot(
       model: try parse(record.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
   }
@@ -52,7 +55,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   /// Sends a request with the validators of the stored record. The response is parsed unless it is
   /// a 304. Errors name the request.
   @_semantics("optimize.sil.specialize.generic.never")
-  func network(_ resource: Resource, _ context: FetchContext<Model>) async throws -> Snapshot<Model> {
+  func network(_ resource: Resource, _ context: Context) async throws -> Snapshot<Model> {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
     let request = try backend.request(for: resource)
@@ -66,7 +69,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
 
   @_semantics("optimize.sil.specialize.generic.never")
   private func answer(
-    to request: HTTPRequest, for resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+    to request: HTTPRequest, for resource: Resource, _ key: RecordKey, _ context: Context
   ) async throws -> Snapshot<Model> {
     let stored = try await storedRecord(resource, key, context)
     let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
@@ -132,7 +135,7 @@ extension HTTPFlow {
   ) throws -> Model {
     let started = ContinuousClock.now
     let parsed: Parsed<Model>
-    do { parsed = try parser.parse(body, contentType: head.fields[.contentType]) } catch {
+    do { parsed = try parser.parse(body, contentType: head.fields.value(of: .contentType)) } catch {
       guard head.fields.isHTML else { throw error }
       if isAnswerToChange { throw ReactorError.network(ReactorError.Diverted()) }
       throw error.ofWebPage
@@ -159,11 +162,6 @@ extension HTTPFlow {
     layer.events.append(ReactorEvent(key: key, model: name, kind: kind()))
     layer.events.deliver()
   }
-}
-
-/// The error for a local model that has no bytes. The model stays in memory only.
-struct NotEncoded: Error {
-  let reason: String
 }
 
 extension ReactorFlow {
@@ -241,7 +239,7 @@ extension HTTPFlow {
   ///
   /// - Parameter isConditional: `true` if the layer has added the conditions of `request`.
   func exchange(
-    _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+    _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: Context
   ) async throws -> HTTPFlowResponse {
     let mayRetry = try context.outage?.admit() ?? true
     var number = 0
@@ -267,7 +265,7 @@ extension HTTPFlow {
   @_semantics("optimize.sil.specialize.generic.never")
   func attempts(
     _ request: HTTPRequest, _ body: Data?, isConditional: Bool, mayRetry: Bool, _ number: inout Int,
-    _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+    _ resource: Resource, _ key: RecordKey, _ context: Context
   ) async throws -> HTTPFlowResponse {
     let (_, exchange) = try await retry.attempts(
       request, isReadOnly: resource.readsOnly ? true : resource.isReadOnly, mayRetry: mayRetry,
@@ -309,7 +307,7 @@ extension HTTPFlow {
   ) async throws -> (HTTPResponse, Data) {
     guard let instrument = configuration.instrument else { return try await send(request) }
     return try await instrument.attempt(
-      InstrumentedAttempt(key: key, request: request, number: number, isConditional: isConditional), send)
+      ModelLayer.InstrumentedAttempt(key: key, request: request, number: number, isConditional: isConditional), send)
   }
 
   /// Returns the response of `send`, or throws ``ReactorError/timedOut`` after `limit`.
@@ -373,7 +371,7 @@ extension ReactorEvent.Kind {
 extension HTTPFlow {
   /// Returns the response to a request: another process's, if it may be used, or else the server's.
   func response(
-    to request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+    to request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: Context
   ) async throws -> HTTPFlowResponse {
     guard let upstream = layer.upstream, !context.isUnshared, resource.readsOnly, request.method == .get,
       resource.body == nil
@@ -389,7 +387,7 @@ extension HTTPFlow {
       request: request, key: RecordKey.get(key), asksServer: context.asksServer, configuration: configuration,
       send: { request, isConditional, isAwaited in
         try await self.exchange(
-          request, isConditional: isConditional, resource, key, isAwaited ? context : FetchContext())
+          request, isConditional: isConditional, resource, key, isAwaited ? context : .init())
       },
       shared: { bytes, isAwaited in
         if isAwaited { context.record?.share() }

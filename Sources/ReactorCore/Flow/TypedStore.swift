@@ -47,3 +47,8 @@ extension Record.Head {
   /// of a network step.
   var isLocalWrite: Bool { localModel != nil && fields[Self.origin] == nil }
 }
+
+/// The error for a local model that has no bytes. The model stays in memory only.
+struct NotEncoded: Error {
+  let reason: String
+}

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCaching
+import HTTPTypes
 import Synchronization
 
 /// The changes that a server has told, for a part that listens to it.
@@ -42,6 +43,30 @@ extension LayerContext {
     }
     if change.set.hasURLsAlone { others.set = rest }
     mark(others, as: nil)
+  }
+
+  /// Forgets the values of a URL that the server has told to be gone, as after a 410, in memory and
+  /// on disk.
+  ///
+  /// - Returns: `false` if a request or a write concerns them, or if gone values are kept: then the
+  ///   server's answer decides, and nothing was forgotten.
+  package func forgetGone(_ url: String) -> Bool {
+    guard upstream == nil, configuration.removesGoneValues, livingMembers.allSatisfy({ $0.isQuiet(url) }) else {
+      return false
+    }
+    let error = ReactorError.server(HTTPResponse(status: .gone), body: Data())
+    for key in Set(keys(of: url) + [key(ofURL: url)]).inOrder {
+      let ticket = generations.beginFetch(key)
+      announce(.gone(key, ticket.number, nil, error))
+      presentation?.didReplace(key, ticket.number, of: nil, isOnDisk: false)
+      guard cache.isPersistent else { continue }
+      _ = spawnApart(on: configuration.taskExecutor) { [self] in
+        do { try await change(ticket) { [cache] in try await cache.remove(key) } } catch {
+          report(.saveFailed(ReactorError(error, wrap: ReactorError.persistence)), of: key, model: "ModelLayer")
+        }
+      }
+    }
+    return true
   }
 
   /// Returns `false` if the layer has another version of a URL than the one that an own write has

@@ -118,7 +118,7 @@ package final class LayerContext: Sendable {
   package var parts: [any LayerPart] { connectedParts.withLock(\.self) }
 
   /// Adds the parts of a new layer, before it has a reactor.
-  func connect(_ extensions: [LayerExtension]) {
+  func connect(_ extensions: [ModelLayer.Extension]) {
     let parts = extensions.makeParts(of: self)
     connectedParts.withLock { $0 += parts }
   }
@@ -275,8 +275,9 @@ enum LayerChange: Sendable {
   case marked(Marked)
   /// The polling intervals may be others.
   case pollingLimited
-  /// A request of this number has not found the resource on the server, with this error.
-  case gone(RecordKey, Generation, Resource, ReactorError)
+  /// Under this number the server has said that it lacks the resource, with this error; with `nil`,
+  /// all of its variants.
+  case gone(RecordKey, Generation, Resource?, ReactorError)
   /// Other changes are shown over the copies of some keys.
   case presented([any PresentationChange])
   /// These keys show something newer, although their copies are the same.
@@ -321,6 +322,9 @@ protocol LayerReactor: AnyObject, Sendable {
   func replacements(by value: ToldValue) -> [ToldReplacement]
   /// Replaces a copy, if nothing else concerns it.
   func finish(_ replacement: ToldReplacement, by value: ToldValue) async
+  /// Returns `true` if what this reactor has of a URL is the server's, and no request and no write
+  /// concerns it.
+  func isQuiet(_ url: String) -> Bool
   /// Returns the versions of a URL that this reactor has in memory.
   func versions(of url: String) -> [HeldVersion]
   /// Requests a key that is in this reactor's memory, and waits for the response.

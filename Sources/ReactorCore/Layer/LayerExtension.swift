@@ -3,41 +3,43 @@ package import HTTPCaching
 
 package typealias MakeUpstream = @Sendable (HTTPCache, ReactorConfiguration) -> any LayerUpstream
 
-/// A feature that another product adds to a layer, such as an outbox or a fleet.
-///
-/// ```swift
-/// let layer = ModelLayer(baseURL: api, extensions: [.outbox(outbox), .fleet(fleet)])
-/// ```
-///
-/// Each product has a factory: `outbox(_:)` in ReactorOutbox, `fleet(_:)` in ReactorFleet. The
-/// order in the list has no effect. A layer has at most one extension of each kind: the last of
-/// several counts.
-///
-/// An extension is a description. Each layer that gets it creates its own part from it, so one
-/// value may be given to several layers.
-public struct LayerExtension: Sendable {
-  /// The type of the part or the upstream. Extensions of one kind have the same.
-  fileprivate let kind: ObjectIdentifier
-  /// Creates the cache between the layer and the server; `nil` for none.
-  fileprivate let makeUpstream: MakeUpstream?
-  fileprivate let makePart: @Sendable (LayerContext) -> (any LayerPart)?
-
-  /// Creates an extension that adds a part to each layer.
+extension ModelLayer {
+  /// A feature that another product adds to a layer, such as an outbox or a fleet.
   ///
-  /// - Parameter makePart: Creates the part, before the layer has a reactor.
-  package init<Part: LayerPart>(_ makePart: @escaping @Sendable (LayerContext) -> Part) {
-    kind = ObjectIdentifier(Part.self)
-    makeUpstream = nil
-    self.makePart = makePart
-  }
+  /// ```swift
+  /// let layer = ModelLayer(baseURL: api, extensions: [.outbox(outbox), .fleet(fleet)])
+  /// ```
+  ///
+  /// Each product has a factory: `outbox(_:)` in ReactorOutbox, `fleet(_:)` in ReactorFleet. The
+  /// order in the list has no effect. A layer has at most one extension of each kind: the last of
+  /// several counts.
+  ///
+  /// An extension is a description. Each layer that gets it creates its own part from it, so one
+  /// value may be given to several layers.
+  public struct Extension: Sendable {
+    /// The type of the part or the upstream. Extensions of one kind have the same.
+    fileprivate let kind: ObjectIdentifier
+    /// Creates the cache between the layer and the server; `nil` for none.
+    fileprivate let makeUpstream: MakeUpstream?
+    fileprivate let makePart: @Sendable (LayerContext) -> (any LayerPart)?
 
-  /// Creates an extension with a cache that answers requests before the server does.
-  package init<Upstream: LayerUpstream>(
-    upstream makeUpstream: @escaping @Sendable (HTTPCache, ReactorConfiguration) -> Upstream
-  ) {
-    kind = ObjectIdentifier(Upstream.self)
-    self.makeUpstream = makeUpstream
-    makePart = { _ in nil }
+    /// Creates an extension that adds a part to each layer.
+    ///
+    /// - Parameter makePart: Creates the part, before the layer has a reactor.
+    package init<Part: LayerPart>(_ makePart: @escaping @Sendable (LayerContext) -> Part) {
+      kind = ObjectIdentifier(Part.self)
+      makeUpstream = nil
+      self.makePart = makePart
+    }
+
+    /// Creates an extension with a cache that answers requests before the server does.
+    package init<Upstream: LayerUpstream>(
+      upstream makeUpstream: @escaping @Sendable (HTTPCache, ReactorConfiguration) -> Upstream
+    ) {
+      kind = ObjectIdentifier(Upstream.self)
+      self.makeUpstream = makeUpstream
+      makePart = { _ in nil }
+    }
   }
 }
 
@@ -121,9 +123,9 @@ extension LayerContext {
   }
 }
 
-extension [LayerExtension] {
+extension [ModelLayer.Extension] {
   /// The last extension of each kind.
-  private var effective: [LayerExtension] {
+  private var effective: [ModelLayer.Extension] {
     indices.compactMap { index in
       self[(index + 1)...].contains { $0.kind == self[index].kind } ? nil : self[index]
     }

@@ -76,7 +76,7 @@ extension RecordKey {
       throw .invalidResource(
         "\(resource) has no Content-Type, which says what its body means (RFC 10008 §2); set it, or use json: or form:")
     }
-    let url = if let backend { try backend.request(for: resource).absoluteURL } else { try resource.pathAndQuery() }
+    let url = if let backend { try backend.url(of: resource) } else { try resource.pathAndQuery() }
     let names = resource.identityHeaders.union(isQuery ? resource.headers.ofContent.map(\.name) : [])
     self.init(
       method: resource.method, url: url,

@@ -64,7 +64,7 @@ struct ToldTags: Sendable {
 
 extension Record.Head {
   /// The entity tag, if it is a strong one (RFC 9110 §8.8.3): equal tags mean equal bytes.
-  var strongTag: String? { fields[.eTag].flatMap { $0.hasPrefix("\"") ? $0 : nil } }
+  var strongTag: String? { fields.value(of: .eTag).flatMap { $0.hasPrefix("\"") ? $0 : nil } }
 }
 
 extension Snapshot {

@@ -1,70 +1,23 @@
 package import Foundation
-import HTTPCaching
+package import HTTPCaching
 import HTTPTypes
 
 /// A new version of a resource, as a server has told it with a change.
 package struct ToldValue: Sendable {
-  package enum Content: Sendable {
-    /// The whole body.
-    case body(Data)
-    /// The difference to the earlier version (RFC 7396).
-    case merge(JSONValue)
-  }
+  let url: String
+  /// The strong entity tag of the version that it replaces.
+  let from: String
+  /// A Boolean value that indicates whether ``record`` needs the body of the earlier version.
+  let needsBody: Bool
+  /// Returns the record of this version, from the head of the earlier one and its body; `nil` if it
+  /// cannot be made.
+  let record: @Sendable (_ earlier: Record.Head, _ body: Data?, _ now: Date) -> Record?
 
-  package let url: String
-  package let content: Content
-  /// The strong entity tags of the version that it replaces, and of itself.
-  package let (from, etag): (String, String)
-
-  /// - Returns: `nil` unless both tags are strong.
-  package init?(_ url: String, _ content: Content, from: String?, etag: String?) {
-    guard let from, let etag, from.hasPrefix("\""), etag.hasPrefix("\""), from != etag else { return nil }
-    (self.url, self.content, self.from, self.etag) = (url, content, from, etag)
-  }
-
-  /// Returns the record of this version; `nil` if it cannot be made.
-  ///
-  /// - Parameters:
-  ///   - head: the head of the earlier version.
-  ///   - body: its body, which only a difference needs.
-  func record(after head: Record.Head, _ body: Data?, at now: Date) -> Record? {
-    guard head.status == .ok, head.strongTag == from else { return nil }
-    var (new, bytes) = (head, Data())
-    switch content {
-    case .body(let data): bytes = data
-    case .merge(let patch):
-      guard let body, let base = try? JSONValue(parsing: body), let data = try? base.merging(patch).data() else {
-        return nil
-      }
-      bytes = data
-    }
-    // What describes the earlier bytes, or when they were sent.
-    for name in Self.outdatedFields.compactMap({ HTTPField.Name($0) }) { new.fields[name] = nil }
-    new.fields[.eTag] = etag
-    (new.requestedAt, new.receivedAt, new.invalidatedAt) = (now, now, nil)
-    return Record(head: new, body: bytes)
-  }
-
-  private static let outdatedFields = [
-    "Age", "Date", "Expires", "Last-Modified", "Content-Length", "Content-MD5", "Digest", "Content-Digest",
-    "Repr-Digest", "Content-Encoding", "Signature", "Signature-Input",
-  ]
-}
-
-extension JSONValue {
-  /// Returns the value after a merge patch (RFC 7396 §2).
-  package func merging(_ patch: JSONValue) -> JSONValue {
-    guard case .object(let changes) = patch else { return patch }
-    var members: [String: JSONValue] = [:]
-    if case .object(let own) = self { members = own }
-    for (name, value) in changes {
-      if value == .null {
-        members.removeValue(forKey: name)
-      } else {
-        members[name] = (members[name] ?? .null).merging(value)
-      }
-    }
-    return .object(members)
+  package init(
+    _ url: String, from: String, needsBody: Bool,
+    record: @escaping @Sendable (_ earlier: Record.Head, _ body: Data?, _ now: Date) -> Record?
+  ) {
+    (self.url, self.from, self.needsBody, self.record) = (url, from, needsBody, record)
   }
 }
 

@@ -70,8 +70,8 @@ struct FlightMachine: Sendable {
   private(set) var waiters = FlightWaiters()
   /// The header fields of the load under way.
   private var fieldsLoading: HTTPFields?
-  /// The header fields that persistence has answered for.
-  private var fieldsLoaded: Set<HTTPFields> = []
+  /// The header fields that persistence has answered for: nearly always one set.
+  private var fieldsLoaded: [HTTPFields] = []
   private var request = Request.notAsked
 
   /// The waiter number of the layer.
@@ -80,9 +80,7 @@ struct FlightMachine: Sendable {
   init(id: UInt64) { self.id = id }
 
   /// A Boolean value that indicates whether the flight waits for connectivity.
-  var isPaused: Bool {
-    if case .paused = request { true } else { false }
-  }
+  var isPaused: Bool { if case .paused = request { true } else { false } }
 
   /// The current phase of the flight.
   var phase: FlightPhase {
@@ -92,6 +90,9 @@ struct FlightMachine: Sendable {
     case .paused: .paused
     }
   }
+
+  /// A Boolean value that indicates whether nothing that a program has made is left in it.
+  var isSpent: Bool { if case .failed = request { false } else { waiters.isEmpty } }
 
   /// A Boolean value that indicates whether a caller waits, and not only streams or the layer.
   var hasCaller: Bool { waiters.hasCaller }
@@ -127,12 +128,12 @@ struct FlightMachine: Sendable {
   ///
   /// - Parameter answers: returns `true` if the loaded record answers a resource.
   mutating func loaded(answers: (Resource) -> Bool = { _ in true }, copy: CopyStatuses) -> [Action] {
-    if let fields = fieldsLoading.take() { fieldsLoaded.insert(fields) }
+    if let fields = fieldsLoading.take(), !fieldsLoaded.contains(fields) { fieldsLoaded.append(fields) }
     var actions: [Action] = []
     let waiting = waiters.inOrder
     // Most waiters have the fields of the load. Only the others need a comparison of variants.
     for waiter in waiting where !hasLoaded(waiter) && answers(waiter.resource) {
-      fieldsLoaded.insert(waiter.resource.headers)
+      fieldsLoaded.append(waiter.resource.headers)
     }
     for waiter in waiting where hasLoaded(waiter) {
       switch waiter.waitsFor {
@@ -358,7 +359,9 @@ struct FlightWaiters: Sendable {
 
   var isEmpty: Bool { places.isEmpty }
   var first: FlightMachine.Waiter? { places.values.min { $0.order < $1.order }?.waiter }
-  var inOrder: [FlightMachine.Waiter] { places.values.sorted { $0.order < $1.order }.map(\.waiter) }
+  var inOrder: [FlightMachine.Waiter] {
+    (places.count > 1 ? places.values.sorted { $0.order < $1.order } : Array(places.values)).map(\.waiter)
+  }
 
   /// The waits of the waiters whose tasks work for an owner.
   var waits: [LockOwner.Wait] { places.values.compactMap(\.waiter.wait) }

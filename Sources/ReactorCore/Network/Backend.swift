@@ -21,17 +21,18 @@ public struct Backend: Sendable {
   public var baseURL: URL { didSet { base = Self.base(baseURL) } }
   /// The transport that sends the requests.
   public var transport: any Transport
-  /// The middleware that signs requests: an ``AuthenticationMiddleware``, or your own. Default:
-  /// `nil`.
+  /// The middleware that signs requests: a `BearerToken` or an `AuthenticationMiddleware` of
+  /// ReactorMiddleware, or your own. Default: `nil`.
   public var authentication: (any TransportMiddleware)?
   /// The `User-Agent` of requests whose resource sets none. Default: `nil`, which leaves the
   /// transport's.
   public var userAgent: String?
   /// Your middlewares, from the outside in. Default: none.
   public var middlewares: [any TransportMiddleware]
-  /// The middleware that reports each attempt after it has ended. Default: `nil`.
-  public var logging: LoggingMiddleware?
-  /// The source of connectivity. Default: ``SystemReachability``.
+  /// The middleware that reports each attempt: a `LoggingMiddleware` of ReactorMiddleware, or your
+  /// own. Default: `nil`.
+  public var logging: (any TransportMiddleware)?
+  /// The source of connectivity. Default: ``Reachability/system``.
   public var reachability: any Reachability
   /// The form in which the server expects an ``Resource/idempotencyKey``. Default: `bare`.
   public var idempotencyKeyForm: IdempotencyKeyForm = .bare
@@ -42,8 +43,8 @@ public struct Backend: Sendable {
   public init(
     baseURL: URL, transport: any Transport = URLSessionTransport(),
     authentication: (any TransportMiddleware)? = nil, userAgent: String? = nil,
-    middlewares: [any TransportMiddleware] = [], logging: LoggingMiddleware? = nil,
-    reachability: any Reachability = SystemReachability()
+    middlewares: [any TransportMiddleware] = [], logging: (any TransportMiddleware)? = nil,
+    reachability: any Reachability = .system
   ) {
     self.baseURL = baseURL
     base = Self.base(baseURL)
@@ -118,6 +119,17 @@ public struct Backend: Sendable {
   private var chain: [any TransportMiddleware] {
     let outer: [(any TransportMiddleware)?] = [authentication, userAgent.map { UserAgentMiddleware($0) }]
     return outer.compactMap(\.self) + middlewares + [logging].compactMap(\.self)
+  }
+
+  /// Returns the absolute URL of the request for `resource`.
+  ///
+  /// - Throws: the errors of ``request(for:)``.
+  func url(of resource: Resource) throws(ReactorError) -> String {
+    // Only the path of such a resource can be wrong.
+    guard resource.headers.isEmpty, resource.idempotencyKey == nil else {
+      return try request(for: resource).absoluteURL
+    }
+    return try ResourceURL(resource, base: base.get()).absoluteString
   }
 
   /// Returns the request for `resource`.

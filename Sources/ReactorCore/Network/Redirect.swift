@@ -115,9 +115,9 @@ package struct Redirect: Sendable {
 
 /// The hops on the way to a response. ``Redirect/following(_:body:limit:send:)`` leaves each of
 /// them when it is answered.
-final class RedirectTrail: Sendable {
+package final class RedirectTrail: Sendable {
   /// A request and its response.
-  struct Hop: Sendable {
+  package struct Hop: Sendable {
     let request: HTTPRequest
     let response: HTTPResponse
     /// A Boolean value that indicates whether the response led to another request. Otherwise it is
@@ -126,7 +126,7 @@ final class RedirectTrail: Sendable {
 
     /// A Boolean value that indicates whether the response redirected a change to a `GET` of its
     /// result, which was followed. A 301 says only that the target has moved.
-    var leadsToResult: Bool { becameGet && response.status.code != 301 }
+    package var leadsToResult: Bool { becameGet && response.status.code != 301 }
 
     /// A Boolean value that indicates whether the response says that the change was made, and shows
     /// its result (RFC 9110 §15.4.4).
@@ -143,10 +143,10 @@ final class RedirectTrail: Sendable {
   @TaskLocal static var current: RedirectTrail?
 
   /// The trail of a middleware around the transport, which gets the same hops.
-  @TaskLocal static var observed: RedirectTrail?
+  @TaskLocal package static var observed: RedirectTrail?
 
   /// The trail of the request that the middlewares of the library work for.
-  @TaskLocal static var sender: RedirectTrail?
+  @TaskLocal package static var sender: RedirectTrail?
 
   private struct State {
     var hops: [Hop] = []
@@ -159,9 +159,11 @@ final class RedirectTrail: Sendable {
 
   private let state = Mutex(State())
 
+  package init() {}
+
   /// The hops in the order of their responses, over all calls of a transport: a middleware may call
   /// it several times.
-  var hops: [Hop] { state.withLock(\.hops) }
+  package var hops: [Hop] { state.withLock(\.hops) }
 
   /// The hops of the latest call.
   var latestHops: ArraySlice<Hop> { state.withLock { $0.hops[$0.start...] } }
@@ -177,7 +179,7 @@ final class RedirectTrail: Sendable {
 
   /// A Boolean value that indicates whether the latest response came over a redirect to another
   /// origin. From there on, the request had no credentials.
-  var hasChangedOrigin: Bool {
+  package var hasChangedOrigin: Bool {
     let hops = hops
     let latest = hops.dropLast().lastIndex { !$0.isFollowed }.map { hops[($0 + 1)...] } ?? hops[...]
     return Set(latest.map { $0.request.url.flatMap(WebOrigin.init) }).count > 1
@@ -217,10 +219,10 @@ final class RedirectTrail: Sendable {
   var isRenewed: Bool { state.withLock(\.isRenewed) }
 
   /// Records that a newer credential exists than the one the server refused.
-  func noteRenewed() { state.withLock { $0.isRenewed = true } }
+  package func noteRenewed() { state.withLock { $0.isRenewed = true } }
 
   /// Records that the request will not be sent, since there is no credential for it.
-  func noteUnsigned() { state.withLock { $0.latest = .unsigned } }
+  package func noteUnsigned() { state.withLock { $0.latest = .unsigned } }
 }
 
 /// The latest call of a transport for a request, which may have ended otherwise: middlewares are

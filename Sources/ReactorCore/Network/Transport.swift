@@ -70,3 +70,9 @@ extension TransportMiddleware {
   /// Does nothing: the middleware holds nothing of the user.
   public func signOut() {}
 }
+
+/// A middleware that shows URLs, and hides the values of query items.
+package protocol QueryHiding: TransportMiddleware {
+  /// Returns the same middleware, which does not show the values of `names` either.
+  func hiding(_ names: Set<String>) -> Self
+}

@@ -34,7 +34,7 @@ struct Charset {
   /// the charset that the content type names, if that charset is known. FastJSON detects UTF-16 and
   /// UTF-32.
   static func json(_ data: Data, contentType: String?) -> Data {
-    guard let contentType, contentType.utf8.contains(UInt8(ascii: ";")) else { return data }
+    guard let contentType, !ContentType.isUTF8(contentType) else { return data }
     let charset = Charset(contentType: contentType)
     guard charset.name != "utf-8", let encoding = encodings[charset.name], encoding != .utf8,
       String(validating: data, as: UTF8.self) == nil,

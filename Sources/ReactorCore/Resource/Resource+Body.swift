@@ -1,3 +1,4 @@
+import FastJSON
 public import Foundation
 public import HTTPTypes
 
@@ -19,7 +20,7 @@ extension Resource {
   ) throws(ReactorError) {
     let body: Data
     do {
-      body = try (encoder ?? Self.sortedKeys()).encode(json)
+      body = try encoder.map { try FastJSONEncoder.encoding(as: $0)(json) } ?? Self.sortedKeys.encode(json)
     } catch {
       throw .invalidResource("the body, a \(type(of: json)), cannot be encoded as JSON: \(Self.reason(error))")
     }
@@ -80,11 +81,11 @@ extension Resource {
   /// is then not stored.
   var isTooLargeForKey: Bool { method == .query && body?.count ?? 0 > HTTPCache.largestQueryBody }
 
-  private static func sortedKeys() -> JSONEncoder {
-    let encoder = JSONEncoder()
+  private static let sortedKeys = {
+    let encoder = FastJSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return encoder
-  }
+  }()
 
   /// Returns the reason and the place of the failure, without the value, which may be a secret.
   private static func reason(_ error: any Error) -> String {

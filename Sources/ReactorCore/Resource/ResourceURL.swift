@@ -10,7 +10,7 @@ struct ResourceURL: Sendable {
   var scheme: String { base.origin.scheme }
   /// The host, with the port unless it is the scheme's default.
   var authority: String { base.authority }
-  var absoluteString: String { "\(scheme)://\(authority)\(target)" }
+  var absoluteString: String { base.start + target }
 
   /// Creates the URL of a resource under a base URL.
   ///
@@ -26,6 +26,10 @@ struct ResourceURL: Sendable {
     case .refused(let reason): throw .invalidResource(reason)
     }
     let written = resource.path
+    if base.query == nil, resource.query.isEmpty, Self.isPlain(written) {
+      target = "\(base.root)/\(written)"
+      return
+    }
     let mark = written.utf8.firstIndex(of: UInt8(ascii: "?"))
     let path = try Self.join(base, mark.map { String(written[..<$0]) } ?? written)
     guard mark != nil || base.query != nil || !resource.query.isEmpty else {
@@ -37,6 +41,23 @@ struct ResourceURL: Sendable {
     queries += resource.query.map(\.encoded)
     let query = queries.filter { !$0.isEmpty }.joined(separator: "&")
     target = query.isEmpty ? path : "\(path)?\(query)"
+  }
+
+  /// Returns `true` if a relative path is sent as it is written: it has only letters, digits,
+  /// hyphens, underscores and slashes, and a slash is not first.
+  private static func isPlain(_ path: String) -> Bool {
+    let isPlain = path.utf8.withContiguousStorageIfAvailable { bytes in
+      bytes.first.map { $0 != UInt8(ascii: "/") } == true
+        && bytes.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "/")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+          default: false
+          }
+        }
+    }
+    return isPlain == true
   }
 
   /// Returns the path and query of a link's target. The base URL's query is left out, since the
@@ -136,6 +157,8 @@ final class BaseURL: Sendable {
   let origin: WebOrigin
   /// The host, with the port unless it is the scheme's default.
   let authority: String
+  /// The scheme and the authority, as a URL begins.
+  let start: String
   /// The path without a trailing slash, percent-encoded.
   let root: String
   /// The path as it was given, percent-encoded.
@@ -156,6 +179,7 @@ final class BaseURL: Sendable {
     }
     self.origin = origin
     authority = origin.authority
+    start = "\(origin.scheme)://\(authority)"
     path = parts.percentEncodedPath
     root = path.hasSuffix("/") ? String(path.dropLast()) : path
     query = parts.percentEncodedQuery

@@ -75,7 +75,7 @@ public struct ParserError: Error, Sendable, Hashable {
 extension ParserError {
   /// The error without the excerpt, and without the words of a model's own check, which may quote
   /// the body.
-  var withoutBody: ParserError {
+  package var withoutBody: ParserError {
     var error = self
     error.excerpt = nil
     if reason == .unacceptable { error.expected = "expected a value that the model accepts" }

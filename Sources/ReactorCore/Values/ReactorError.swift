@@ -61,7 +61,7 @@ public import HTTPTypes
   /// The body could not be parsed.
   case parser(ParserError)
   /// The persistence failed. A removal throws this error; a save throws it only with
-  /// ``ReactorConfiguration/failsWhenSaveFails``.
+  /// ``ReactorConfiguration/Saving/required``.
   case persistence(any Error)
   /// Steps of a flow would wait for each other for ever, or a step for itself.
   ///
@@ -168,7 +168,7 @@ extension ReactorError {
   /// A Boolean value that indicates whether *the network failed*, so that a stale fallback is
   /// allowed: no connectivity, timed out, the transport's error, and 500, 502, 503, 504 (RFC 5861
   /// §4). Never a cancellation, a parser's error or another status.
-  var isNetworkFailure: Bool {
+  package var isNetworkFailure: Bool {
     switch self {
     case .noConnectivity, .timedOut, .network: true
     case .server(let response, _): [500, 502, 503, 504].contains(response.status.code)

@@ -50,7 +50,8 @@ public struct MercureHub: Sendable {
   /// Returns the token of the subscriber; `nil` for public updates only. Default: `nil`.
   ///
   /// It is called for each connection, and once more after the hub has refused its token. A hub
-  /// ends the connection when the token expires, so return a token with some time left.
+  /// ends the connection when the token expires, so return a token with some time left. A call that
+  /// takes more than ten seconds is cancelled, and counts as a connection that has failed.
   public var token: (@Sendable () async throws -> String)?
 
   /// Creates the description of a hub.
@@ -113,7 +114,7 @@ public struct MercureHub: Sendable {
   }
 }
 
-extension LayerExtension {
+extension ModelLayer.Extension {
   /// The extension that follows the updates of a Mercure hub.
   ///
   /// ```swift
@@ -123,7 +124,9 @@ extension LayerExtension {
   ///
   /// An update says what to request again; its content is not shown by itself, since it has no
   /// entity tag. The layer's backend is asked for it, with the layer's credentials. The hub gets
-  /// only the hub's ``MercureHub/token``.
+  /// only the hub's ``MercureHub/token``. A transport that adds credentials by itself, such as a
+  /// `URLSession` with cookies, adds them to the requests to the hub by the same rules: give the
+  /// layer a transport that compares the origin.
   ///
   /// A hub ends each connection after a while, and when the token expires. The next one continues
   /// behind the last update. If the hub says by its `Last-Event-ID` that it cannot, or does not say
@@ -142,7 +145,7 @@ extension LayerExtension {
     _ hub: MercureHub, covers: [ResourceSet] = [.all], heartbeat: Duration? = nil,
     configuration: LiveConfiguration = LiveConfiguration(),
     id: @escaping @Sendable (ServerSentEvent) -> String? = { LiveMapping.mercureID(of: $0) }
-  ) -> LayerExtension {
+  ) -> ModelLayer.Extension {
     let mapping = LiveMapping(naming: id, covers: covers, heartbeat: heartbeat)
     return live(mapping, configuration, place: hub.subscription) { layer in
       layer.backend?.baseURL.absoluteString ?? ""
@@ -170,10 +173,40 @@ extension MercureHub {
   ) async throws(ReactorError) -> LiveResponse {
     var token: String?
     if let make = self.token {
-      do { token = try await make() } catch { throw ReactorError(error, wrap: ReactorError.authentication) }
+      let configuration = layer.configuration
+      do { token = try await Self.token(make, on: configuration.clock, configuration.taskExecutor) } catch {
+        throw ReactorError(error, wrap: ReactorError.authentication)
+      }
     }
     let stream = try await connection.stream(for: request(behind: id, token), clock: layer.configuration.clock)
     return LiveResponse(stream)
+  }
+}
+
+extension MercureHub {
+  /// The time in which a token has to be there.
+  static let patience: Duration = .seconds(10)
+
+  /// Returns a token, without waiting longer than ``patience``, even for a call that ignores its
+  /// cancellation.
+  static func token(
+    _ make: @escaping @Sendable () async throws -> String, on clock: any Clock<Duration>,
+    _ executor: (any TaskExecutor)?
+  ) async throws -> String {
+    let (results, result) = AsyncStream.makeStream(of: Result<String, any Error>.self)
+    let call = spawnApart(on: executor) {
+      do { result.yield(.success(try await make())) } catch { result.yield(.failure(error)) }
+    }
+    let limit = spawnApart(on: executor) {
+      do { try await clock.sleep(for: patience) } catch { return }
+      result.yield(.failure(ReactorError.timedOut))
+    }
+    defer {
+      call.cancel()
+      limit.cancel()
+    }
+    for await result in results { return try result.get() }
+    throw CancellationError()
   }
 }
 

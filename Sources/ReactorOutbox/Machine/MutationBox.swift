@@ -44,7 +44,7 @@ final class MutationBox: Sendable {
 
   private static let decoder = FastJSONDecoder()
   private static let encoder = {
-    let encoder = JSONEncoder()
+    let encoder = FastJSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return encoder
   }()

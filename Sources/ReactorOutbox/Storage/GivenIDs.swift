@@ -63,6 +63,9 @@ package struct HeldIDs {
     strings.contains(temporary) || numbers.contains(TemporaryID.number64(of: temporary))
   }
 
+  /// The ids as text, which ``note(_:)`` finds again.
+  package var texts: [String] { strings.sorted() + numbers.sorted().map(String.init) }
+
   package mutating func note(_ bytes: Data) {
     bytes.withUnsafeBytes { bytes in
       var index = bytes.startIndex

@@ -46,7 +46,7 @@ public final class EventRecorder: Sendable {
     var grammars: [Subject: EventGrammar] = [:]
     /// The number of events of each name, for the tasks that wait.
     var tallies: [ReactorEvent.Kind.Name: Tally] = [:]
-    var token: ObservationToken?
+    var token: ModelLayer.ObservationToken?
     /// A Boolean value that indicates whether no event was lost. Otherwise, the rules do not apply.
     var isWhole = true
   }

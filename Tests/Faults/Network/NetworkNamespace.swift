@@ -3,7 +3,7 @@
   import Glibc
   import Synchronization
 
-  @testable import ReactorCore
+  @testable import ReactorNetlink
 
   /// A separate network, with a link `v0` whose other end is `v1`. Releasing the value removes it.
   final class NetworkNamespace: Sendable {

@@ -1,9 +1,10 @@
 #if os(Linux) && canImport(Glibc)
   import Glibc
+  import ReactorCore
   import TestSupport
   import Testing
 
-  @testable import ReactorCore
+  @testable import ReactorNetlink
 
   @Suite(
     .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isAvailable, Comment(rawValue: NetworkNamespace.requirement))

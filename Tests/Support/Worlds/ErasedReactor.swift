@@ -27,7 +27,8 @@ struct ErasedReactor: Sendable {
   /// Calls `body` with each state, as long as the task lives.
   let watch: @Sendable (Resource, _ polling: Duration, _ body: (Seen) -> Void) async -> Void
   /// Calls `body` with each state, as long as the token lives.
-  let observe: @Sendable (Resource, _ polling: Duration, _ body: @escaping @Sendable (Seen) -> Void) -> ObservationToken
+  let observe:
+    @Sendable (Resource, _ polling: Duration, _ body: @escaping @Sendable (Seen) -> Void) -> ModelLayer.ObservationToken
 
   init<Model: DocumentModel>(_ kind: Place.Kind, _ reactor: Reactor<Model>) {
     self.kind = kind

@@ -29,10 +29,10 @@ extension LiveWorld {
         // Without a value, no event concerns a stream. One of a removed value waits for a caller,
         // and one that failed for the next reason to ask.
         guard let shown, isDated(layer) else { continue }
-        let (real, hasLagged) = server.withLock { ($0.counts[path], !$0.lags[path].isEmpty) }
+        let (real, hasLagged) = server.withLock { ($0.real(path), !$0.lags[path].isEmpty) }
         // A replica that lagged for too long leaves a value that is known to be old.
         if shown != real, hasLagged, await process.reactor.isStale(path) { continue }
-        world.check(shown == real, "layer \(layer) shows \(shown) for \(path), and the server has \(real)")
+        world.check(shown == real, "layer \(layer) shows \(shown) for \(path), and the server has \(real ?? 0)")
       }
     }
     try? await world.clock.sleep(for: .seconds(60))
@@ -69,11 +69,16 @@ extension LiveWorld {
   private func judgeUnobserved(_ layer: Int) async {
     for path in 0..<Self.quiet {
       let read = try? await processes.value[layer].reactor.fetch(Resource("\(path)")).count
-      let real = server.withLock { $0.counts[path] }
+      let real = server.withLock { $0.real(path) }
       world.check(
-        read == nil || read == real, "layer \(layer) reads \(read ?? 0) for \(path), and the server has \(real)")
+        read == nil || read == real, "layer \(layer) reads \(read ?? 0) for \(path), and the server has \(real ?? 0)")
     }
   }
+}
+
+extension LiveWorld.Server {
+  /// The count of a path; `nil` while it is removed.
+  fileprivate func real(_ path: Int) -> Int? { gone.contains(path) ? nil : counts[path] }
 }
 
 extension Reactor<LiveWorld.Count> {

@@ -20,11 +20,13 @@ extension LiveWorld {
 
 /// A world of layers that follow the changes of a server, and make changes. The server forgets its
 /// history, restarts with another one, cuts streams, falls silent and repeats events. It tells
-/// changes with or without entity tags, values, differences and the ids of writes, and has replicas
-/// that lag. The processes of the layers are killed and launched again.
+/// changes with or without entity tags, values, differences and the ids of writes, and removals.
+/// Its replicas lag. The processes of the layers are killed and launched again.
 final class LiveWorld: Sendable {
   struct Server {
     var counts = [Int](repeating: 1, count: LiveWorld.paths)
+    /// The paths that are removed until their next change.
+    var gone: Set<Int> = []
     var space = 1
     /// The change of each position of the space, from the first that is kept.
     var log: [String] = []
@@ -123,13 +125,15 @@ final class LiveWorld: Sendable {
     requests.change { $0[path] += 1 }
     let now = world.clock.now.elapsed
     let asksReplica = world.draws.chance(0.5)
-    let count = server.withLock { server in
+    let answer = server.withLock { server -> Int? in
+      if server.gone.contains(path) { return nil }
       guard asksReplica, now < server.lagsUntil, server.replica[path] < server.counts[path] else {
         return server.counts[path]
       }
       server.lags[path].insert(server.replica[path])
       return server.replica[path]
     }
+    guard let count = answer else { return (HTTPResponse(status: .notFound), Data()) }
     let fields: HTTPFields = [.cacheControl: "max-age=100000", .eTag: "\"\(count)\""]
     if request.headerFields[.ifNoneMatch] == "\"\(count)\"" {
       return (HTTPResponse(status: .notModified, headerFields: fields), Data())
@@ -174,7 +178,7 @@ extension LiveWorld {
     let layer = user.number % 2
     let path = user.draws.number(below: Self.paths)
     let present = processes.value[layer]
-    switch user.draws.number(below: 15) {
+    switch user.draws.number(below: 16) {
     case 0..<5: change(path)
     case 5:
       for _ in 0..<user.draws.number(in: 2...30) { change(path) }
@@ -192,6 +196,7 @@ extension LiveWorld {
       _ = try await user.impatiently(in: world) {
         try? await present.layer.send(Resource("\(path)", method: .put, body: Data()))
       }
+    case 15: remove(path)
     default:
       let path = user.draws.number(below: Self.quiet)
       world.note("layer \(layer) fetches \(path)")
@@ -246,19 +251,28 @@ extension LiveWorld {
       let way = now < server.lagsUntil ? max(draw, 1) : draw
       let count = server.counts[path] + 1
       server.counts[path] = count
+      server.gone.remove(path)
       var told = #""url":"/\#(path)""#
       if let id { told += #","by":"\#(id)""# }
       if way > 0 { told += #","etag":"\"\#(count)\"""# }
       if way > 1 { told += #","from":"\"\#(count - 1)\"""# }
       if way == 2 { told += #","value":"{\"count\":\#(count)}""# }
       if way == 3 { told += #","merge":{"count":\#(count)}"# }
-      server.log.append(told)
-      while server.log.count > limit {
-        server.log.removeFirst()
-        server.first += 1
-      }
+      server.tell(told, limit: limit)
       world.note("\(path) is \(count), at \(server.head)")
       return count
+    }
+  }
+
+  /// Removes a path until its next change.
+  private func remove(_ path: Int) {
+    let now = world.clock.now.elapsed
+    server.withLock { server in
+      // The removal has no tag, and the answer of a lagging replica looks like any other.
+      guard now >= server.lagsUntil else { return }
+      server.gone.insert(path)
+      server.tell(#""url":"/\#(path)","gone":true"#, limit: limit)
+      world.note("\(path) is gone, at \(server.head)")
     }
   }
 }
@@ -306,6 +320,14 @@ extension LiveWorld.Server {
     let parts = id.split(separator: ".")
     guard parts.count == 2, parts[0] == "s\(space)", let number = Int(parts[1]), number + 1 >= first else { return nil }
     return number
+  }
+
+  mutating func tell(_ change: String, limit: Int) {
+    log.append(change)
+    while log.count > limit {
+      log.removeFirst()
+      first += 1
+    }
   }
 
   func greeting(isResumed: Bool) -> String {

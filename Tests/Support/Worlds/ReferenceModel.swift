@@ -135,7 +135,7 @@ final class ReferenceModel: Sendable {
   func layer(_ owner: String, _ persistence: any Persistence, isForgetful: Bool) -> ModelLayer {
     state.withLock { $0.readsDisk = $0.readsDisk || isForgetful || faults.saveFailure > 0 }
     var configuration = world.configuration
-    configuration.failsWhenSaveFails = isForgetful
+    if isForgetful { configuration.saving = .required }
     configuration.freshFor = freshFor
     configuration.keepUnusedFor = isForgetful ? .seconds(2) : .never
     if isForgetful { configuration.memoryLimit.models = 1 }

@@ -196,7 +196,7 @@ import Testing
   ])
   func `a target with any character is one line of JSON`(_ text: String, _ json: String) throws {
     #expect(ChangeEncoding.quoted(text) == json)
-    let data = ChangeEncoding.data(of: [.url(text)], spread: nil)
+    let data = ChangeEncoding.data(of: [.url(text)])
     #expect(!data.utf8.contains { $0 == 10 || $0 == 13 })
     #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(data.utf8)) }
   }

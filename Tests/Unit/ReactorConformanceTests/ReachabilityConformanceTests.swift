@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func `the system's passes, where nothing changes`() async {
-    await ReachabilityConformance(SystemReachability()).run()
+    await ReachabilityConformance(Backend.SystemReachability()).run()
   }
 
   @Test func `streams that never change pass`() async {

@@ -61,7 +61,7 @@ private final class Part<Kind>: LayerPart {
   func wentOnline() { hear("online") }
 
   /// An extension that gives this part to a layer.
-  var asExtension: LayerExtension { LayerExtension { _ in self } }
+  var asExtension: ModelLayer.Extension { ModelLayer.Extension { _ in self } }
 }
 
 private enum One {}
@@ -71,7 +71,7 @@ private enum Two {}
 struct ExtensionTests {
   private let transport = ScriptedTransport { _, _ in .json(#"["a"]"#) }
 
-  private func layer(_ extensions: [LayerExtension], isReversed: Bool = false) -> ModelLayer {
+  private func layer(_ extensions: [ModelLayer.Extension], isReversed: Bool = false) -> ModelLayer {
     var configuration = ReactorConfiguration()
     configuration.retry = .never
     return ModelLayer(
@@ -118,8 +118,8 @@ struct ExtensionTests {
 
   @Test func `the last of two extensions of one kind counts, and the others are not created`() {
     let made = Shared<[String]>([])
-    func part<Kind>(_ name: String, _ kind: Kind.Type) -> LayerExtension {
-      LayerExtension { _ in
+    func part<Kind>(_ name: String, _ kind: Kind.Type) -> ModelLayer.Extension {
+      ModelLayer.Extension { _ in
         made.change { $0.append(name) }
         return Part<Kind>(name)
       }
@@ -138,7 +138,7 @@ struct ExtensionTests {
   }
 
   @Test func `one extension makes a part for each layer`() {
-    let description = LayerExtension { layer in Part<One>(layer.scope.name) }
+    let description = ModelLayer.Extension { layer in Part<One>(layer.scope.name) }
     let layers = ["ada", "grace"].map { scope in
       ModelLayer(baseURL: Bench.url, transport: transport, scope: Scope(scope), extensions: [description])
     }

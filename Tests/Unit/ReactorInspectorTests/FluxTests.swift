@@ -58,6 +58,24 @@ private struct Refused: Error {}
     #expect(try await feed.frame(after: bench.clock).actions.map(\.name) == ["signedIn", "Session", "Selection"])
   }
 
+  @Test func `an action has the fields that it changed, and the values of those that are named`() async throws {
+    let bench = Bench()
+    let (named, hidden) = (Inspector(bench), Inspector(bench))
+    let dispatcher = try dispatcher()
+    named.show(dispatcher, values: .shown { $0 == "Session" && $1 == "users" })
+    hidden.show(dispatcher)
+    dispatcher.dispatch(Event<String>("signedIn"), "ann")
+    var lines: [[String]] = []
+    for inspector in [named, hidden] {
+      var feed = await inspector.live()
+      let actions = try await feed.frame().actions.filter { $0.kind == "action" }
+      lines += actions.map { action in
+        action.fields.map { "\($0.store) \($0.path) \($0.kind) \($0.before ?? "-") \($0.after ?? "-")" }
+      }
+    }
+    #expect(lines == [["Session users[0] added - \"ann\""], ["Session users[0] added - -"]])
+  }
+
   @Test func `a dispatcher that an inspector shows does what it does without one, in the same order`() throws {
     func run(_ body: (Dispatcher) -> Void) throws -> [String] {
       let dispatcher = try dispatcher()

@@ -106,6 +106,15 @@ struct ReadFrame: Decodable {
     var name: String
     var payload: String?
     var error: String?
+    var fields: [Field]
+  }
+
+  struct Field: Decodable {
+    var store: String
+    var path: String
+    var kind: String
+    var before: String?
+    var after: String?
   }
 
   var isFirst: Bool

@@ -27,7 +27,7 @@ struct SecretTests {
       _ = try? await bench.notes.fetch(Resource(path, query: ["token": "s3cret"], headers: headers))
     }
     _ = try await bench.layer.reactor([Note].self).fetch(Resource("list", query: ["token": "s3cret"]))
-    await inspector.show(Dispatcher(), dispatching: "s3cret")
+    try await inspector.show(Dispatcher(), dispatching: "s3cret")
 
     var feed = await inspector.live()
     let first = try #require(await feed.next())
@@ -36,7 +36,7 @@ struct SecretTests {
     #expect(rows.count == 5)
     for row in rows { sent += await text(inspector.get("/inspector/key?id=\(row.id)").body) }
     #expect(sent.contains("\"pruned\"") && sent.contains("found a string at [1].id") && sent.contains("answered 404"))
-    #expect(sent.contains("session.signedIn"))
+    #expect(sent.contains("session.signedIn") && sent.contains("\"path\":\"accessToken\""))
     #expect(!sent.contains("s3cret"))
     try await bench.waitUntilNothingWaits()
   }
@@ -73,8 +73,22 @@ struct SecretTests {
 }
 
 extension Inspector {
-  @MainActor fileprivate func show(_ dispatcher: Dispatcher, dispatching secret: String) {
-    show(dispatcher)
+  @MainActor fileprivate func show(_ dispatcher: Dispatcher, dispatching secret: String) throws {
+    try dispatcher.register(Credentials.self)
+    show(dispatcher, values: .all)
     dispatcher.dispatch(Event<String>("session.signedIn"), secret)
   }
+}
+
+private final class Credentials: PlainStore {
+  let context = StoreContext()
+  private(set) var accessToken = ""
+  private(set) var link = ""
+  static let handlers: [ActionHandler<Credentials>] = [
+    .on(Event<String>("session.signedIn")) { store, action in
+      store.accessToken = action.payload ?? ""
+      store.link = "https://api.example.com/v1?signature=\(store.accessToken)"
+      store.emitChange()
+    }
+  ]
 }

@@ -1,6 +1,7 @@
 import HTTPCaching
 import ReactorCore
 import ReactorLive
+import ReactorMiddleware
 import ReactorTesting
 import TestSupport
 import Testing

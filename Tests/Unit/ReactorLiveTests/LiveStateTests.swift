@@ -76,7 +76,7 @@ import Testing
     #expect(state.lastEventID == "a.6")
     #expect(kinds(state.received(state.connection, event, id: "z.1", at: .zero)) == ["markCovered"])
     #expect(state.lastEventID == "z.1")
-    #expect(kinds(state.received(state.connection, .gap, id: "z.1", at: .zero)) == ["markCovered"])
+    #expect(kinds(state.received(state.connection, .gap(), id: "z.1", at: .zero)) == ["markCovered"])
   }
 
   @Test mutating func `reports of an earlier connection are dropped`() {

@@ -1,11 +1,13 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
-import ReactorLive
+import ReactorMiddleware
 import ReactorTesting
 import ServerSentEvents
 import TestSupport
 import Testing
+
+@testable import ReactorLive
 
 private struct Book: Codable, Hashable { var pages: Int }
 
@@ -86,7 +88,7 @@ private struct Book: Codable, Hashable { var pages: Int }
       let asked = library.asked.value.count
       // Nothing was missed.
       library.hub.close()
-      while library.hub.subscribers == 0 { try await Task.sleep(for: .milliseconds(10)) }
+      await library.hub.subscribed()
       await Self.live(layer)
       #expect(library.hub.places == ["", "urn:1"])
       #expect(library.hub.requests.last?.queryItems?.map(\.name) == ["topic", "lastEventID"])
@@ -133,7 +135,7 @@ private struct Book: Codable, Hashable { var pages: Int }
       // The token expires, and the hub ends the connection.
       library.hub.accept("t3")
       library.hub.close()
-      while library.hub.subscribers == 0 { try await Task.sleep(for: .milliseconds(10)) }
+      await library.hub.subscribed()
       #expect(library.hub.tokens == ["t1", "t2", "t3"])
     }
   }
@@ -150,6 +152,24 @@ private struct Book: Codable, Hashable { var pages: Int }
       for await status in live.statuses { if case .off(.authentication) = status { break } }
       #expect(library.hub.tokens == ["bad", "bad"])
     }
+  }
+
+  @Test func `a token that does not come within ten seconds is a connection that has failed`() async throws {
+    let clock = TestClock()
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    let token = Task {
+      try await MercureHub.token(
+        {
+          // Ignores its cancellation.
+          await Task { for await _ in gate {} }.value
+          return "late"
+        }, on: clock, nil)
+    }
+    try await clock.waitForSleepers()
+    clock.advance(by: .seconds(10))
+    await #expect(throws: ReactorError.self) { try await token.value }
+    opener.finish()
+    #expect(try await MercureHub.token({ "soon" }, on: clock, nil) == "soon")
   }
 
   @Test func `an update that names no resource makes everything stale`() async throws {

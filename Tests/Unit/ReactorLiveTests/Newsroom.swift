@@ -3,6 +3,7 @@ import HTTPTypes
 import ReactorConformance
 import ReactorCore
 import ReactorLive
+import ReactorMiddleware
 import ReactorOutbox
 import ReactorTesting
 import ServerSentEvents

@@ -39,6 +39,8 @@ final class StandInHub: Sendable {
     var tokens: [String] = []
     var goodToken: String?
     var sendsPlace = true
+    /// Whoever waits for a subscriber.
+    var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
   private let state = Mutex(State())
@@ -48,6 +50,17 @@ final class StandInHub: Sendable {
   var places: [String] { state.withLock(\.places) }
   var tokens: [String] { state.withLock(\.tokens) }
   var subscribers: Int { state.withLock(\.subscribers.count) }
+
+  /// Returns once there is a subscriber.
+  func subscribed() async {
+    await withCheckedContinuation { continuation in
+      let isThere = state.withLock { state in
+        if state.subscribers.isEmpty { state.waiters.append(continuation) }
+        return !state.subscribers.isEmpty
+      }
+      if isThere { continuation.resume() }
+    }
+  }
 
   /// The only token that is good; `nil` for any request.
   func accept(_ token: String?) { state.withLock { $0.goodToken = token } }
@@ -82,16 +95,19 @@ final class StandInHub: Sendable {
     let cookie = request["Cookie"].flatMap { $0.hasPrefix("mercureAuthorization=") ? String($0.dropFirst(21)) : nil }
     let token = bearer ?? value("authorization") ?? cookie
     let place = request["Last-Event-ID"] ?? value("lastEventID")
-    return state.withLock { state in
+    let (response, waiters) = state.withLock { state -> (MockServer.Response, [CheckedContinuation<Void, Never>]) in
       state.requests.append(url)
       state.places.append(place ?? "")
       state.tokens.append(token ?? "")
-      guard state.goodToken == nil || token == state.goodToken else { return .status(401) }
+      guard state.goodToken == nil || token == state.goodToken else { return (.status(401), []) }
       let topics = items.filter { $0.name == "topic" || $0.name == "match" }.compactMap(\.value)
-      guard !topics.isEmpty else { return .status(400) }
+      guard !topics.isEmpty else { return (.status(400), []) }
       let (body, headers) = state.subscribe(topics, behind: place)
-      return .streaming(body, headers: headers)
+      defer { state.waiters = [] }
+      return (.streaming(body, headers: headers), state.waiters)
     }
+    for waiter in waiters { waiter.resume() }
+    return response
   }
 
   fileprivate static func matches(_ topics: [String], _ topic: String) -> Bool {

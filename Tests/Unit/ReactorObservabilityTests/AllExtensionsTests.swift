@@ -90,7 +90,7 @@
       fleet = Fleet(observability.observing(around.store), configuration: settings)
       let outbox = OutboxConfiguration(
         storage: FileOutboxStorage(directory: around.directory.appending(path: disk)), mutations: [AddName.self])
-      let extensions: [LayerExtension] = [.outbox(outbox), .fleet(fleet)]
+      let extensions: [ModelLayer.Extension] = [.outbox(outbox), .fleet(fleet)]
       layer = ModelLayer(
         backend: Backend(
           baseURL: Bench.url, transport: ScriptedTransport(handler: around.api.answer), reachability: reachability),

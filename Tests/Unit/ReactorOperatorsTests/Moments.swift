@@ -5,7 +5,7 @@ import TestSupport
 
 /// The moments of a test, for one reader. The test can wait until the reader has dealt with all of
 /// them.
-final class Moments: AppActivity, MemoryPressure {
+final class Moments: AppActivity, ReactorConfiguration.MemoryPressure {
   private let stream: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
   private let asked = Gate(isOpen: true)

@@ -5,7 +5,7 @@ import Testing
 @MainActor @Suite("A test of stores") struct StoreTestTests {
   @Test func `the expected change of the expected store is no issue`() throws {
     let test = StoreTest(try dispatcher())
-    test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { $0.name = "Ada" } }
+    test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { state in (state.name, state.renamings) = ("Ada", 1) } }
     test.dispatch(.renamed, "Bob") { $0.changes(Profile.self, where: { $0.snapshot.name == "Bob" }) }
     test.dispatch(.counted)
     test.dispatch(.renamed, error: Refused()) { $0.fails(Profile.self) }
@@ -80,9 +80,71 @@ import Testing
 
   @Test func `an effect is one action, a value or an error`() async throws {
     let test = StoreTest(try dispatcher())
-    await test.dispatch(.renamed, from: { "Ada" }, expect: { $0.changes(Profile.self) { $0.name = "Ada" } })
+    await test.dispatch(
+      .renamed, from: { "Ada" },
+      expect: { $0.changes(Profile.self) { state in (state.name, state.renamings) = ("Ada", 1) } })
     await test.dispatch(.renamed, from: { throw Refused() }, expect: { $0.fails(Profile.self) })
     await test.dispatch(.renamed, from: { throw CancellationError() })
+  }
+
+  @Test func `an action that is expected must reach the stores, in the order of the expectations`() throws {
+    let dispatcher = try dispatcher()
+    try dispatcher.store(Profile.self).observe(dispatcher) { _, _ in dispatcher.dispatch(.shown) }
+    let test = StoreTest(dispatcher, exhaustivity: .off)
+    test.dispatch(.renamed, "Ada") {
+      $0.receives(.renamed, where: { $0.payload == "Ada" })
+      $0.receives(.shown)
+    }
+    expectIssue("\"renamed\" was expected, but the stores received nothing") {
+      test.dispatch(.renamed, "Bob") {
+        $0.receives(.shown)
+        $0.receives(.renamed)
+      }
+    }
+    expectIssue("\"renamed\" was expected, but the stores received \"renamed\", \"shown\"") {
+      test.dispatch(.renamed, "Bob") { $0.receives(.renamed, where: { $0.payload == "Eve" }) }
+    }
+  }
+
+  @Test func `a test that is not exhaustive ignores what is not named`() throws {
+    let dispatcher = try dispatcher()
+    try dispatcher.store(Profile.self).observe(dispatcher) { _, _ in dispatcher.dispatch(.shown) }
+    let test = StoreTest(dispatcher, exhaustivity: .off)
+    test.dispatch(.renamed, "Ada")
+    test.dispatch(.renamed, "Bob") { $0.changes(Screen.self) }
+    test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { $0.name = "Ada" } }
+    test.dispatch(.broken)
+    dispatcher.dispatch(.renamed, "Bob")
+    test.finish()
+    test.exhaustivity = .on
+    expectIssue("Profile changed, which was not expected") {
+      test.dispatch(.renamed, "Ada") { $0.changes(Screen.self) }
+    }
+  }
+
+  @Test func `a test that is not exhaustive checks what is named`() throws {
+    let test = StoreTest(try dispatcher(), exhaustivity: .off)
+    expectIssue("Screen was expected to change, but emitted no change") {
+      test.dispatch(.renamed, "Ada") { $0.changes(Screen.self) }
+    }
+    expectIssue("but State(name: \"Eve\"") {
+      test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { $0.name = "Eve" } }
+    }
+    expectIssue("an expected failure was not reported") { test.dispatch(.counted) { $0.reports { _ in true } } }
+  }
+
+  @Test func `the changes of effects belong to them, and one that is still running is an issue`() async throws {
+    let dispatcher = try dispatcher()
+    let test = StoreTest(dispatcher)
+    dispatcher.start(.renamed) { "Ada" }
+    expectIssue("1 of the effects that were started are still running") { test.finish() }
+    await test.effects { $0.changes(Profile.self) { state in (state.name, state.renamings) = ("Ada", 1) } }
+    test.finish()
+    dispatcher.start(.renamed) { "Bob" }
+    test.exhaustivity = .off
+    test.finish()
+    dispatcher.cancelEffects()
+    await test.effects()
   }
 
   private func dispatcher() throws -> Dispatcher {
@@ -118,6 +180,7 @@ extension Event where Payload == Void {
 private final class Profile: PlainStore, Snapshotting {
   struct State: Equatable {
     var name = ""
+    var renamings = 0
   }
 
   let context = StoreContext()
@@ -125,7 +188,10 @@ private final class Profile: PlainStore, Snapshotting {
 
   static let handlers: [ActionHandler<Profile>] = [
     .on(.renamed) { store, action in
-      if let name = action.payload { store.snapshot.name = name }
+      if let name = action.payload {
+        store.snapshot.name = name
+        store.snapshot.renamings += 1
+      }
       store.emitChange(error: action.error)
     },
     .on(.renamedSilently) { store, action in store.snapshot.name = action.payload ?? "" },

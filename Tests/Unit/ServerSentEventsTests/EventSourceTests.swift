@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorMiddleware
 import ReactorTesting
 import TestSupport
 import Testing

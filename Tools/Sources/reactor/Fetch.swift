@@ -26,9 +26,9 @@ struct Fetch: Sendable {
     resource.query = command.query
     resource.identityHeaders = CredentialScope.identityHeaders(of: headers)
     var configuration = ReactorConfiguration()
-    configuration.failsWhenSaveFails = true
+    configuration.saving = .required
     // Polling keeps the interval of the command line in low power mode.
-    configuration.pollingFactorInLowPower = 1
+    configuration.lowPower.pollingFactor = 1
     configuration.retry.attempts = command.retries + 1
     if let freshFor = command.freshFor { configuration.freshFor = freshFor }
     request = FetchedRequest(method: command.effectiveMethod, url: command.url)

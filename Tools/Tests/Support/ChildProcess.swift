@@ -9,6 +9,18 @@ package enum ChildProcess {
     package var error: String
   }
 
+  /// A fault of its own has ended a process, as a trap does.
+  package struct Crash: Error, CustomStringConvertible {
+    package var signal: Int32
+    package var error: String
+
+    package var description: String {
+      "the process was ended by signal \(signal), and has written to standard error: \(error)"
+    }
+  }
+
+  private static let faults = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+
   /// Runs `executable`, and returns when the process has ended.
   ///
   /// The output goes to files in `directory`, since a full pipe would block the process. With
@@ -16,6 +28,9 @@ package enum ChildProcess {
   ///
   /// Cancelling the task sends `cancelSignal`. SIGKILL ends the process at the `deadline`. A child
   /// inherits the blocked signals of the thread that starts it, so only SIGKILL ends any program.
+  ///
+  /// - Throws: ``Crash`` if a fault of its own ended the process, with the stack where the runtime
+  ///   of Swift can print it.
   package static func run(
     _ executable: URL, _ arguments: [String], directory: URL, pipe: Pipe? = nil, deadline: Duration = .seconds(30),
     cancelSignal: Int32 = SIGKILL
@@ -25,6 +40,8 @@ package enum ChildProcess {
     let process = Process()
     process.executableURL = executable
     process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      ["SWIFT_BACKTRACE": "enable=yes,interactive=no,color=no"]) { own, _ in own }
     process.standardInput = FileHandle.nullDevice
     let handles = [try fileHandle(output), try fileHandle(error)]
     // Foundation on Linux keeps them open otherwise.
@@ -37,21 +54,23 @@ package enum ChildProcess {
       identifier.send(SIGKILL)
     }
     defer { watchdog.cancel() }
-    let status = try await withTaskCancellationHandler {
+    let (status, reason) = try await withTaskCancellationHandler {
       try await end(of: process, identifier)
     } onCancel: {
       identifier.send(cancelSignal)
     }
-    return Result(
-      status: status, output: pipe == nil ? try Data(contentsOf: output) : Data(),
-      error: String(decoding: try Data(contentsOf: error), as: UTF8.self))
+    let said = String(decoding: try Data(contentsOf: error), as: UTF8.self)
+    if reason == .uncaughtSignal, faults.contains(status) { throw Crash(signal: status, error: said) }
+    return Result(status: status, output: pipe == nil ? try Data(contentsOf: output) : Data(), error: said)
   }
 
-  private static func end(of process: Process, _ identifier: ProcessIdentifier) async throws -> Int32 {
+  private static func end(
+    of process: Process, _ identifier: ProcessIdentifier
+  ) async throws -> (Int32, Process.TerminationReason) {
     try await withCheckedThrowingContinuation { continuation in
       process.terminationHandler = { process in
         identifier.clear()
-        continuation.resume(returning: process.terminationStatus)
+        continuation.resume(returning: (process.terminationStatus, process.terminationReason))
       }
       do {
         try process.run()

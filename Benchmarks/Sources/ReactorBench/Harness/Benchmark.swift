@@ -21,6 +21,7 @@ let benchmarks: [any Benchmark.Type] = [
   ParallelMemoryHit.self,
   DiskHit.self,
   ParsedDiskHit.self,
+  SealedDiskHit.self,
   Save.self,
   Submit.self,
   NetworkFetch.self,

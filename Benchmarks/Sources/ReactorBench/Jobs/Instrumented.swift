@@ -35,7 +35,7 @@ enum Instrumented: Benchmark {
   }
 
   private static func reactor(
-    _ articles: StoredArticles, _ instrument: (any LayerInstrument)?
+    _ articles: StoredArticles, _ instrument: (any ModelLayer.Instrument)?
   ) async throws -> Reactor<[Article]> {
     var configuration = ReactorConfiguration()
     configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 2_000, bytes: 1 << 30)

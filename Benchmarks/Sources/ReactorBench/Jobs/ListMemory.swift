@@ -42,7 +42,7 @@ enum ListMemory: Benchmark {
     let directory = try TemporaryDirectory()
     var configuration = ReactorConfiguration()
     configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 10, bytes: 1 << 30)
-    configuration.waitsForSave = true
+    configuration.saving = .awaited
     let reactor = Reactor<FeedPage>(
       baseURL: StoredArticles.baseURL, transport: FeedTransport(last: pages),
       persistence: try SQLitePersistence(path: directory.url.appending(path: "feed.sqlite").path),

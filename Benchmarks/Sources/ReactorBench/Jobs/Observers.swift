@@ -30,7 +30,7 @@ final class Observed {
   private let reactor = Reactor<Int>(flow: ReactorFlow { _ in 0 })
   private let count: Int
   private var value = 0
-  private var tokens: [ObservationToken] = []
+  private var tokens: [ModelLayer.ObservationToken] = []
 
   init(_ count: Int) async throws {
     self.count = count

@@ -1,6 +1,7 @@
 public import Foundation
 public import ReactorCore
 public import ReactorFleet
+import ReactorMiddleware
 import ReactorSQLite
 
 /// A product of the catalogue.
@@ -39,7 +40,8 @@ public final class Shop: Sendable {
   /// - Throws: an error of the store.
   public init(
     _ settings: GatewaySettings, transport: any Transport, fleet: Fleet? = nil,
-    now: @escaping @Sendable () -> Date = { Date() }, instrument: (String) -> (any LayerInstrument)? = { _ in nil }
+    now: @escaping @Sendable () -> Date = { Date() },
+    instrument: (String) -> (any ModelLayer.Instrument)? = { _ in nil }
   ) throws {
     // One file for all layers with public responses.
     let persistence = try settings.store.map { directory in

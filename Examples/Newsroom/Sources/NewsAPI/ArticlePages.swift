@@ -39,8 +39,9 @@ struct FrontPage: Sendable {
   /// The page of older articles.
   let next: Cursor?
 
+  /// - Parameter withdrawn: the articles that are left out. Their cursors stay valid.
   /// - Returns: `nil` if no article has the cursor's id.
-  init?(_ all: [ArticleSummary], at cursor: Cursor) {
+  init?(_ all: [ArticleSummary], without withdrawn: Set<Int> = [], at cursor: Cursor) {
     let newest = all.count - Self.size * max(0, all.count / Self.size - 1)
     let range: Range<Int>
     switch cursor {
@@ -52,7 +53,7 @@ struct FrontPage: Sendable {
       range = index + 1..<min(all.count, index + 1 + Self.size)
       previous = index < newest ? .newest : .before(all[index - Self.size].id)
     }
-    articles = Array(all[range])
-    next = range.upperBound < all.count ? articles.last.map { .before($0.id) } : nil
+    articles = all[range].filter { !withdrawn.contains($0.id) }
+    next = range.upperBound < all.count ? all[range].last.map { .before($0.id) } : nil
   }
 }

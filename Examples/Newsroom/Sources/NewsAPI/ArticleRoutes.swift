@@ -33,7 +33,10 @@ struct ArticleRoutes: Sendable {
   /// A page of the front page, with links to the pages beside it.
   private func front(_ request: Request) throws -> Response {
     let cursor = request.uri.queryParameters.get("before", as: Int.self).map(FrontPage.Cursor.before) ?? .newest
-    guard let page = FrontPage(newspaper.articles.map(\.summary), at: cursor) else { throw HTTPError(.notFound) }
+    let printed = newspaper.printed
+    guard let page = FrontPage(printed.articles.map(\.summary), without: printed.withdrawn, at: cursor) else {
+      throw HTTPError(.notFound)
+    }
     let links = [(page.previous, "prev"), (page.next, "next")].compactMap { cursor, relation in
       cursor.map { (address(of: $0), relation) }
     }

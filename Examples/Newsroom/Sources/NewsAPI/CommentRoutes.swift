@@ -20,15 +20,13 @@ struct CommentRoutes: Sendable {
     group.post { request, context in
       let (article, author) = (try article(context), try context.requireUser())
       let new = try await request.decode(as: NewComment.self, context: context)
-      let answer = try add(new, to: article, by: author, context.idempotency)
-      publishChange(of: article)
-      return answer.response
+      return try add(new, to: article, by: author, context.idempotency, request.head.changeID).response
     }
-    group.delete("{comment}") { _, context in
+    group.delete("{comment}") { request, context in
       let article = try article(context)
       try delete(
-        try context.parameters.require("comment", as: Int.self), of: article, by: try context.requireUser())
-      publishChange(of: article)
+        try context.parameters.require("comment", as: Int.self), of: article, by: try context.requireUser(),
+        request.head.changeID)
       return HTTPResponse.Status.noContent
     }
   }
@@ -40,12 +38,16 @@ struct CommentRoutes: Sendable {
     return id
   }
 
-  private func publishChange(of article: Int) { feed.publish([.url("/articles/\(article)/comments")]) }
+  /// Tells the clients which version the comments have now, and whose request has made it.
+  private func publishChange(of article: Int, _ state: NewsState, by changeID: String?) {
+    let tag = Dials.tag(of: state.comments[article] ?? [])
+    feed.publish([.url("/articles/\(article)/comments", etag: tag)], by: changeID)
+  }
 
   /// Adds a comment. In the same change it remembers the answer, so that a request that is repeated
   /// after a crash adds no other.
   private func add(
-    _ new: NewComment, to article: Int, by author: User, _ idempotency: Idempotency?
+    _ new: NewComment, to article: Int, by author: User, _ idempotency: Idempotency?, _ changeID: String?
   ) throws -> RememberedAnswer {
     let (text, now) = (try new.accepted, now())
     return try archive.change { state in
@@ -60,19 +62,23 @@ struct CommentRoutes: Sendable {
         body: try Dials.encoder.encode(comment), date: now)
       if let idempotency { state.remember(answer, under: idempotency.key) }
       return answer
+    } publish: { _, state in
+      publishChange(of: article, state, by: changeID)
     }
   }
 
   /// Deletes a comment. Deleting a comment that does not exist succeeds.
   ///
   /// - Throws: 403 if it is another caller's.
-  private func delete(_ id: Int, of article: Int, by user: User) throws {
+  private func delete(_ id: Int, of article: Int, by user: User, _ changeID: String?) throws {
     try archive.change { state in
       guard let comment = state.comments[article]?.first(where: { $0.id == id }) else { return }
       guard comment.author == user else {
         throw HTTPError(.forbidden, message: "Only \(comment.author.name) can delete this comment.")
       }
       state.comments[article]?.removeAll { $0.id == id }
+    } publish: { _, state in
+      publishChange(of: article, state, by: changeID)
     }
   }
 }

@@ -56,6 +56,9 @@ final class Dials: Sendable {
     return Response(status: .ok, headers: fields, body: slowed(ByteBuffer(bytes: body)))
   }
 
+  /// Returns the `ETag` that an answer with this value has; `nil` if it cannot be encoded.
+  static func tag(of value: some Encodable) -> String? { (try? encoder.encode(value)).map(EntityTag.of) }
+
   /// Writes what clients read.
   static var encoder: JSONEncoder {
     let encoder = JSONEncoder()

@@ -24,13 +24,18 @@ final class NewsArchive: Sendable {
 
   /// Changes the state, and returns when the file has it.
   ///
+  /// - Parameter publish: tells the change, with the new state. It is called under the lock, so
+  ///   that changes are told in the order in which they are made.
   /// - Throws: the error of `body` or of the file. Nothing has changed then.
-  func change<Value: Sendable>(_ body: (inout NewsState) throws -> Value) throws -> Value {
+  func change<Value: Sendable>(
+    _ body: (inout NewsState) throws -> Value, publish: (Value, NewsState) -> Void = { _, _ in }
+  ) throws -> Value {
     try state.withLock { state in
       var changed = state
       let value = try body(&changed)
       if let file { try JSONEncoder().encode(changed).write(to: file, options: .atomic) }
       state = changed
+      publish(value, changed)
       return value
     }
   }

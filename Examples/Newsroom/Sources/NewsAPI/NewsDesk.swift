@@ -56,30 +56,49 @@ struct NewsDesk: Sendable {
     return drawer[archive.read { $0.published?.count ?? 0 } % drawer.count]
   }
 
+  /// - Parameter id: the `Change-Id` of the request.
   /// - Returns: the article, which is the newest now.
   @discardableResult
-  func publish(_ new: NewStory) throws -> Article {
+  func publish(_ new: NewStory, by id: String? = nil) throws -> Article {
     let next = next
     let publication = Publication(
       section: new.section?.filled ?? next.section, title: new.title?.filled ?? next.title,
       standfirst: new.standfirst?.filled ?? next.standfirst, date: date)
     try archive.change { $0.published = ($0.published ?? []) + [publication] }
-    feed.publish([.lists])
+    feed.publish([.lists], by: id)
     guard let article = newspaper.articles.first else { throw HTTPError(.internalServerError) }
     return article
   }
 
-  /// - Throws: 404 for an article that was never printed.
+  /// - Parameter changeID: the `Change-Id` of the request.
+  /// - Throws: 404 for an article that is not in the paper.
   @discardableResult
-  func correct(_ id: Int, _ change: Change) throws -> Article {
-    guard let article = newspaper.article(id) else { throw HTTPError(.notFound) }
-    let correction = Correction(
-      title: change.title?.filled ?? article.summary.title,
-      standfirst: change.standfirst?.filled ?? article.summary.standfirst,
-      note: change.note?.filled ?? article.note, date: date)
-    try archive.change { $0.corrections = ($0.corrections ?? [:]).merging([id: correction]) { $1 } }
-    feed.publish([.url("/articles/\(id)"), .lists])
-    return correction.applied(to: article)
+  func correct(_ id: Int, _ change: Change, by changeID: String? = nil) throws -> Article {
+    let date = date
+    return try archive.change { state in
+      guard let article = newspaper.article(id, in: state) else { throw HTTPError(.notFound) }
+      let correction = Correction(
+        title: change.title?.filled ?? article.summary.title,
+        standfirst: change.standfirst?.filled ?? article.summary.standfirst,
+        note: change.note?.filled ?? article.note, date: date)
+      state.corrections = (state.corrections ?? [:]).merging([id: correction]) { $1 }
+      return correction.applied(to: article)
+    } publish: { article, _ in
+      feed.publish([.url("/articles/\(id)", etag: Dials.tag(of: article)), .lists], by: changeID)
+    }
+  }
+
+  /// Takes an article out of the paper. Clients forget it without a request.
+  ///
+  /// - Parameter changeID: the `Change-Id` of the request.
+  /// - Throws: 404 for an article that is not in the paper.
+  func withdraw(_ id: Int, by changeID: String? = nil) throws {
+    try archive.change { state in
+      guard newspaper.article(id, in: state) != nil else { throw HTTPError(.notFound) }
+      state.withdrawn = (state.withdrawn ?? []).union([id])
+    } publish: { _, _ in
+      feed.publish([.gone("/articles/\(id)"), .gone("/articles/\(id)/comments"), .lists], by: changeID)
+    }
   }
 
   /// Whole seconds, as in the JSON of the API.

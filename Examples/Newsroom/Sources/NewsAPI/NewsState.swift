@@ -25,6 +25,8 @@ struct NewsState: Codable, Sendable {
   var published: [Publication]?
   /// The latest correction of each article.
   var corrections: [Int: Correction]?
+  /// The articles that the desk has withdrawn.
+  var withdrawn: Set<Int>?
 }
 
 extension NewsState {

@@ -62,16 +62,30 @@ struct Newspaper: Sendable {
     }
   }
 
-  var articles: [Article] {
-    archive.read { state in
-      let published = (state.published ?? []).enumerated().map { index, publication in
-        Self.article(publication.story, id: first.count + index + 1, published: publication.date)
-      }
-      return (published.reversed() + first).map { state.corrections?[$0.summary.id]?.applied(to: $0) ?? $0 }
-    }
+  var articles: [Article] { archive.read { articles(in: $0) } }
+
+  /// The articles of a state, without those that were withdrawn.
+  func articles(in state: NewsState) -> [Article] {
+    printed(in: state).filter { state.withdrawn?.contains($0.summary.id) != true }
   }
 
-  func article(_ id: Int) -> Article? { articles.first { $0.summary.id == id } }
+  /// Everything that was printed, and what of it was withdrawn.
+  var printed: (articles: [Article], withdrawn: Set<Int>) {
+    archive.read { (printed(in: $0), $0.withdrawn ?? []) }
+  }
+
+  private func printed(in state: NewsState) -> [Article] {
+    let published = (state.published ?? []).enumerated().map { index, publication in
+      Self.article(publication.story, id: first.count + index + 1, published: publication.date)
+    }
+    return (published.reversed() + first).map { state.corrections?[$0.summary.id]?.applied(to: $0) ?? $0 }
+  }
+
+  func article(_ id: Int) -> Article? { archive.read { article(id, in: $0) } }
+
+  func article(_ id: Int, in state: NewsState) -> Article? {
+    articles(in: state).first { $0.summary.id == id }
+  }
 
   func author(_ id: Int) -> Author? {
     Self.staff.first { $0.id == id }.map { person in

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorMiddleware
 
 /// Signs with the access token, and gets another with the refresh token.
 struct NewsAuthenticator: Authenticator {

@@ -22,13 +22,13 @@ public struct NewsModel: Sendable {
   /// - Parameter outbox: the store of the user's writes; in memory for a guest, who writes nothing.
   init(
     backend: Backend, persistence: any Persistence, outbox: any OutboxStorage = MemoryOutboxStorage(), scope: Scope,
-    power: any PowerSaving
+    power: any ReactorConfiguration.PowerSaving
   ) {
     var configuration = ReactorConfiguration()
     configuration.retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(200))
-    configuration.powerSaving = power
+    configuration.lowPower.source = power
     // Every ten seconds becomes every three hours: as good as a pause.
-    configuration.pollingFactorInLowPower = 1_000
+    configuration.lowPower.pollingFactor = 1_000
     // Dates as the API writes them.
     let (decoder, encoder) = (JSONDecoder(), JSONEncoder())
     decoder.dateDecodingStrategy = .iso8601

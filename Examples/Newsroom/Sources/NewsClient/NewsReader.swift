@@ -2,6 +2,7 @@ public import Foundation
 public import ReactorCore
 public import ReactorFlux
 public import ReactorInspector
+import ReactorMiddleware
 import ReactorOutbox
 import ReactorSQLite
 
@@ -20,7 +21,7 @@ public final class NewsReader {
   private let backend: Backend
   private let persistence: any Persistence
   private let outbox: SQLiteOutboxStorage
-  private let power: any PowerSaving
+  private let power: any ReactorConfiguration.PowerSaving
   private let directory: URL
   private let inspector: Inspector?
   private var signedIn: SignedIn?
@@ -39,7 +40,8 @@ public final class NewsReader {
   ///   - offline: while it is on, nothing is sent.
   ///   - inspector: shows every user's layer, and the stores.
   public init(
-    api: URL, directory: URL, power: any PowerSaving = SystemPowerSaving(), offline: Switch = Switch(),
+    api: URL, directory: URL, power: any ReactorConfiguration.PowerSaving = ReactorConfiguration.SystemPowerSaving(),
+    offline: Switch = Switch(),
     inspector: Inspector? = nil
   ) throws {
     let path = { (name: String) in directory.appending(path: name).path(percentEncoded: false) }
@@ -60,7 +62,7 @@ public final class NewsReader {
     selection = try dispatcher.store(SelectionStore.self)
     readingList = try dispatcher.store(ReadingListStore.self)
     inspector?.show(guest.layer)
-    inspector?.show(dispatcher)
+    inspector?.show(dispatcher, values: .shown { store, field in store == "SelectionStore" && field == "article" })
     resume()
   }
 

@@ -2,7 +2,7 @@ public import ReactorCore
 import Synchronization
 
 /// A switch that the user turns, in any window.
-public final class Switch: PowerSaving {
+public final class Switch: ReactorConfiguration.PowerSaving {
   private let state = Mutex((isOn: false, nextID: 0, readers: [Int: AsyncStream<Bool>.Continuation]()))
 
   public init() {}

@@ -61,6 +61,57 @@ import Testing
     }
   }
 
+  @Test func `an own comment and an own reading list cost one request each, beside the write`() async throws {
+    try await RunningNews.use { news in
+      let reader = news.reader
+      await reader.signIn(name: "grace", password: "reactor")
+      let model = reader.model
+      let comments = LiveResource(model.comments.states(for: .comments(3)))
+      let list = LiveResource(model.readingList.states(for: .readingList))
+      let others = LiveResource(model.comments.states(for: .comments(5)))
+      for comments in [comments, others] { await comments.wait(timeLimit: patience) { $0.value == [] } }
+      await list.wait(timeLimit: patience) { $0.value == [] }
+      try await listen(model.layer)
+      await comments.wait(timeLimit: patience) { !$0.isStale }
+      await list.wait(timeLimit: patience) { !$0.isStale }
+      try await model.comment("So it is.", on: 3, by: User(id: "grace-1906", name: "Grace Hopper"))
+      let article = try await model.articles.fetch(.article(4)).summary
+      try await model.setKept(true, article)
+      await comments.wait(timeLimit: patience) { $0.value?.first?.id == 1 && !$0.isStale }
+      await list.wait(timeLimit: patience) { $0.value?.count == 1 && !$0.isStale }
+      // A later change of somebody else: the events of the own ones have come before.
+      let ada = try await news.token(of: "ada")
+      _ = try await news.ask(.post, "/articles/5/comments", by: ada, ["text": "The last change"])
+      await others.wait(timeLimit: patience) { $0.value?.count == 1 && !$0.isStale }
+      // The first, one as the stream begins, and one for the write.
+      #expect(try await asked(path, news) <= 3)
+      #expect(try await asked("/reading-list", news) <= 3)
+    }
+  }
+
+  @Test func `an article that the desk withdraws leaves the screen without a request, and each list`() async throws {
+    try await RunningNews.use { news in
+      let model = news.reader.model
+      let article = LiveResource(model.articles.states(for: .article(3)))
+      let front = LiveResource(model.headlines.states(for: .articles))
+      await article.wait(timeLimit: patience) { $0.value != nil }
+      await front.wait(timeLimit: patience) { $0.value?.contains { $0.id == 3 } == true }
+      try await listen(model.layer)
+      // With its tag on screen, nothing is asked for any more.
+      try await news.correct(3, title: "Large computers")
+      await article.wait(timeLimit: patience) { $0.value?.summary.title == "Large computers" && !$0.isStale }
+      let before = try await asked("/articles/3", news)
+      #expect(try await news.ask(.delete, "/admin/articles/3").status == 204)
+      await article.wait(timeLimit: patience) { $0.value == nil && $0.error != nil }
+      await front.wait(timeLimit: patience) { $0.value?.contains { $0.id == 3 } == false && !$0.isStale }
+      #expect(try await asked("/articles/3", news) == before)
+      #expect(try await news.ask(.get, "/articles/3").status == 404)
+      // The pages behind it keep their links.
+      #expect(try await news.ask(.get, "/articles?before=3").status == 200)
+      #expect(try await news.ask(.delete, "/admin/articles/3").status == 404)
+    }
+  }
+
   @Test func `the reading list of a user is told to no other user`() async throws {
     try await RunningNews.use { news in
       let (ada, grace) = (try await news.token(of: "ada"), try await news.token(of: "grace"))

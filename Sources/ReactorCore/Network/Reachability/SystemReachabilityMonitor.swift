@@ -1,11 +1,11 @@
 import Synchronization
 
 /// The known state of the network, and the streams that follow it.
-final class SystemReachabilityMonitor: Sendable {
+package final class SystemReachabilityMonitor: Sendable {
   /// Begins to report, on any thread, and returns the function that ends this. It may report before
   /// it returns.
-  typealias Source = @Sendable (_ report: @escaping @Sendable (Bool) -> Void) -> Stop
-  typealias Stop = @Sendable () -> Void
+  package typealias Source = @Sendable (_ report: @escaping @Sendable (Bool) -> Void) -> Stop
+  package typealias Stop = @Sendable () -> Void
 
   private struct State {
     /// `true` until the first report: a request that fails costs less than a request that is never
@@ -16,34 +16,42 @@ final class SystemReachabilityMonitor: Sendable {
     var stop: Stop?
   }
 
-  private struct Current { weak var monitor: SystemReachabilityMonitor? }
+  /// The one monitor of a source, which lives for as long as somebody retains it.
+  package final class Shared: Sendable {
+    private struct Current { weak var monitor: SystemReachabilityMonitor? }
 
-  private static let current = Mutex(Current())
+    private let current = Mutex(Current())
+    private let source: Source
 
-  /// Returns the process's monitor, or starts one.
-  static func shared() -> SystemReachabilityMonitor {
-    current.withLock { current in
-      if let monitor = current.monitor { return monitor }
-      let monitor = SystemReachabilityMonitor(source: systemSource)
-      current.monitor = monitor
-      return monitor
+    package init(_ source: @escaping Source) { self.source = source }
+
+    /// Returns the monitor, or starts one.
+    package func monitor() -> SystemReachabilityMonitor {
+      current.withLock { current in
+        if let monitor = current.monitor { return monitor }
+        let monitor = SystemReachabilityMonitor(source: source)
+        current.monitor = monitor
+        return monitor
+      }
     }
   }
 
+  static let system = Shared(systemSource)
+
   private let state = Mutex(State())
 
-  init(source: Source) {
+  package init(source: Source) {
     let stop = source { [weak self] in self?.update($0) }
     state.withLock { $0.stop = stop }
   }
 
   deinit { state.withLock { $0.stop }?() }
 
-  var isReachable: Bool { state.withLock { $0.isReachable } }
+  package var isReachable: Bool { state.withLock { $0.isReachable } }
   /// The number of streams of ``changes`` that are neither cancelled nor released.
   var openStreams: Int { state.withLock { $0.listeners.count } }
 
-  var changes: AsyncStream<Bool> {
+  package var changes: AsyncStream<Bool> {
     // Two values are enough: values alternate, so a slow reader misses pairs that cancel each other
     // out. After half of such a pair, the next value repeats the last one, and is dropped.
     let (values, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
@@ -99,10 +107,6 @@ extension AsyncStream<Bool> {
       monitor.start(queue: DispatchQueue(label: "Reactor.SystemReachability"))
       return { monitor.cancel() }
     }
-  }
-#elseif os(Linux) && canImport(Glibc)
-  extension SystemReachabilityMonitor {
-    static let systemSource: Source = netlinkSource { SystemReachabilityNetlink() }
   }
 #else
   extension SystemReachabilityMonitor {

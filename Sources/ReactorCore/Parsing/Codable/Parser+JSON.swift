@@ -38,7 +38,8 @@ extension Parser where Model: Decodable {
   ///     applied. A decoder that reads the body alone applies it before it follows the path.
   ///   - decoder: The decoder, which the parser does not change. Several parsers can share it. Do
   ///     not change it afterwards.
-  ///   - encoder: The encoder, under the same conditions. Encoding throws
+  ///   - encoder: The encoder, under the same conditions. For a `JSONEncoder`, a `FastJSONEncoder`
+  ///     with the same strategies encodes; a subclass encodes itself. Encoding throws
   ///     ``ParserError/Reason/unsupported`` if the model is not `Encodable`.
   ///   - mode: The treatment of malformed elements, if the model is one of these collections.
   public static func json(
@@ -46,11 +47,12 @@ extension Parser where Model: Decodable {
     mode: ReactorConfiguration.ParsingMode = .prune
   ) -> Parser {
     let decoding = JSONDecoding(path: JSONPath(keyPath: keyPath), decoder: decoder)
+    let encoding = FastJSONEncoder.encoding(as: encoder)
     let encode: @Sendable (Model) throws -> Data? = { model in
       guard let encodable = model as? any Encodable else {
         throw ParserError(.unsupported, expected: "\(Model.self) is not Encodable")
       }
-      return decoding.path.envelope(try encoder.encode(encodable))
+      return decoding.path.envelope(try encoding(encodable))
     }
     if let array = Model.self as? any (LossyArray & Sendable).Type,
       let parse = decoding.elementwise(array, mode, as: Model.self)

@@ -38,6 +38,8 @@ extension NotificationCenter {
 
 public struct FileProtectionType: Sendable {
   public static let completeUntilFirstUserAuthentication = FileProtectionType()
+  public static let completeUnlessOpen = FileProtectionType()
+  public static let complete = FileProtectionType()
 }
 
 extension FileAttributeKey {

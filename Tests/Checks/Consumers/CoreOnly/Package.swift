@@ -20,7 +20,7 @@ let package = Package(
     // Products whose traits are off.
     .target(
       name: "WithoutTraits",
-      dependencies: ["ReactorCore", "ReactorSQLite", "ReactorAsyncHTTPClient"].map {
+      dependencies: ["ReactorCore", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorSealing"].map {
         .product(name: $0, package: "Reactor")
       }, swiftSettings: settings),
   ],

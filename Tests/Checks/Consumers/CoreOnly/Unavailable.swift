@@ -2,6 +2,7 @@ import Foundation
 import ReactorAsyncHTTPClient
 import ReactorCore
 import ReactorSQLite
+import ReactorSealing
 
 // Checked and never built: each line of the function uses something that needs a trait, and must
 // say which to add.
@@ -14,6 +15,7 @@ func use(api: URL, backend: Backend, client: Int) async throws {
   _ = ModelLayer(baseURL: api, persistence: try SQLitePersistence(path: "news.sqlite"))
   _ = try await SQLitePersistence.verify(path: "news.sqlite")
   _ = try SQLiteOutboxStorage(path: "outbox.sqlite")
+  _ = Sealing(keys: FileSealingKeys(directory: api))
   _ = AsyncHTTPClientTransport()
   _ = AsyncHTTPClientTransport(timeout: .seconds(15))
   _ = AsyncHTTPClientTransport(timeout: .seconds(15), maximumResponseSize: 1, maximumRedirects: 0, clock: .continuous)

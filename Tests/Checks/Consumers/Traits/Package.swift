@@ -9,8 +9,11 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "Traits",
-      dependencies: ["ReactorCore", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorValkey", "ReactorObservability"]
-        .map { .product(name: $0, package: "Reactor") }),
+      dependencies: [
+        "ReactorCore", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorValkey", "ReactorObservability",
+        "ReactorSealing",
+      ]
+      .map { .product(name: $0, package: "Reactor") }),
     .testTarget(name: "TraitsTests", dependencies: ["Traits"]),
   ],
   swiftLanguageModes: [.v6]

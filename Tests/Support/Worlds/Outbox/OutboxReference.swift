@@ -16,7 +16,7 @@ final class OutboxReference: Sendable {
     var lastSaved = 0
     var payloads: [String: String] = [:]
     var waiting: [Int: Int] = [:]
-    var tokens: [ObservationToken] = []
+    var tokens: [ModelLayer.ObservationToken] = []
     /// The calls of the store that fail, by the steps that made them fail.
     var failing: [StoreCall] = []
     var uploads: [Int: Upload] = [:]
@@ -98,7 +98,7 @@ final class OutboxReference: Sendable {
     }
   }
 
-  func keep(_ token: ObservationToken) { state.withLock { $0.tokens.append(token) } }
+  func keep(_ token: ModelLayer.ObservationToken) { state.withLock { $0.tokens.append(token) } }
 
   /// Returns the payload that was sent under a key before, or notes this one.
   func payload(under key: String, orNote payload: String) -> String {

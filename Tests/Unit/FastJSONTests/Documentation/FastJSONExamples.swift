@@ -3,7 +3,7 @@ import Foundation
 
 // The Swift code of FastJSON.docc, which a test compares with it.
 
-private struct Article: Decodable {
+private struct Article: Codable {
   let title: String
 }
 
@@ -18,6 +18,19 @@ private func setUp(_ data: Data) throws {
 private func takeOver(_ existing: JSONDecoder) {
   let decoder = FastJSONDecoder(existing)
   _ = decoder
+}
+
+private func write(_ articles: [Article]) throws {
+  let encoder = FastJSONEncoder()
+  encoder.outputFormatting = .sortedKeys
+  encoder.dateEncodingStrategy = .iso8601
+  let data = try encoder.encode(articles)
+  _ = data
+}
+
+private func takeOver(_ existing: JSONEncoder) {
+  let encoder = FastJSONEncoder(existing)
+  _ = encoder
 }
 
 private func explain(_ decoder: FastJSONDecoder, _ data: Data) throws {

@@ -42,6 +42,14 @@ import Testing
     #expect(hash.hex() == SHA256Digest.hex(bytes))
   }
 
+  @Test func `messages of every length around a block have the digests of another implementation`() {
+    let digests = (0..<200).map { count in SHA256Digest.hex((0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }) }
+    // Made with Python's hashlib.
+    #expect(
+      SHA256Digest.hex(Array(digests.joined().utf8))
+        == "ca07a79e06ea4c825585cbbf34308733cb36356746a5eec888d7f813ec003999")
+  }
+
   @Test func `framed strings cannot be shifted into one another`() {
     func digest(_ strings: String...) -> String {
       var hash = SHA256Digest()

@@ -39,7 +39,10 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/Offline.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ErrorsAndRetries.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/SearchesWithABody.md", "HTTPGuideExamples.swift"),
-    ("Sources/ReactorCore/ReactorCore.docc/ErrorsThatPeopleUnderstand.md", "HTTPGuideExamples.swift"),
+    (
+      "Sources/ReactorCore/ReactorCore.docc/ErrorsThatPeopleUnderstand.md",
+      "HTTPGuideExamples.swift, ../../ReactorOperatorsTests/UserMessageTests.swift"
+    ),
     ("Sources/ReactorCore/ReactorCore.docc/BeingAPoliteClient.md", "HTTPGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ComingFromOtherLibraries.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/OnServers.md", "TaskGuideExamples.swift"),
@@ -78,6 +81,18 @@ import Testing
     (
       "Sources/ReactorFlux/ReactorFlux.docc/ReactorFlux.md",
       "../../ReactorFluxTests/Documentation/FluxExamples.swift"
+    ),
+    (
+      "Sources/ReactorFlux/ReactorFlux.docc/ObservingStores.md",
+      "../../ReactorFluxTests/Documentation/ObservingExamples.swift"
+    ),
+    (
+      "Sources/ReactorFlux/ReactorFlux.docc/Effects.md",
+      "../../ReactorFluxTests/Documentation/ObservingExamples.swift"
+    ),
+    (
+      "Sources/ReactorFlux/ReactorFlux.docc/SeeingWhatChanged.md",
+      "../../ReactorFluxTests/Documentation/ObservingExamples.swift"
     ),
     (
       "Sources/ServerSentEvents/ServerSentEvents.docc/ServerSentEvents.md",

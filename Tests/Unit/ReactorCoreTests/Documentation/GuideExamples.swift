@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorMiddleware
 import ReactorWrites
 
 // The Swift code of ReactorCore.docc, which a test compares with it.
@@ -93,7 +94,7 @@ struct Guide {
     return layer
   }
 
-  func watching(_ layer: ModelLayer) -> ObservationToken {
+  func watching(_ layer: ModelLayer) -> ModelLayer.ObservationToken {
     let token = layer.observeEvents { event in print(event) }
     return token
   }

@@ -85,8 +85,7 @@ struct Migration {
 
   func saving() -> ReactorConfiguration {
     var configuration = ReactorConfiguration()
-    configuration.waitsForSave = true
-    configuration.failsWhenSaveFails = true
+    configuration.saving = .required
     return configuration
   }
 
@@ -186,7 +185,7 @@ struct Migration {
     return reactor
   }
 
-  func observed(_ reactor: Reactor<Author>) -> ObservationToken {
+  func observed(_ reactor: Reactor<Author>) -> ModelLayer.ObservationToken {
     let token = reactor.observeEvents { [log] event in
       if case .loadFailed(let error) = event.kind { log(error) }
     }

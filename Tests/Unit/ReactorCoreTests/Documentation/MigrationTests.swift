@@ -22,14 +22,13 @@ import Testing
 
   @Test func `the defaults equal the table's`() {
     let configuration = ReactorConfiguration()
-    #expect(configuration.waitsForSave)
-    #expect(!configuration.failsWhenSaveFails)
+    #expect(configuration.saving == .awaited)
     #expect(configuration.checksReachability)
     #expect(configuration.parsing == .prune)
     #expect(configuration.freshFor == .seconds(300))
     #expect(configuration.keepUnusedFor == .seconds(300))
     #expect(configuration.memoryLimit == ReactorConfiguration.MemoryLimit(models: 1_000, bytes: 64 << 20))
-    #expect(Backend(baseURL: migration.api).reachability is SystemReachability)
+    #expect(Backend(baseURL: migration.api).reachability is Backend.SystemReachability)
     #expect(Backend(baseURL: migration.api).middlewares.isEmpty)
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorConformance
 import ReactorCore
+import ReactorMiddleware
 import ReactorTesting
 import ReactorWrites
 import Synchronization

@@ -15,7 +15,7 @@ struct EventHubLoadTests {
   init() { hub = EventHub(executor: executor) }
 
   /// During the observer's first call, others put down so many events.
-  private func emitOne(while others: Int) -> ObservationToken {
+  private func emitOne(while others: Int) -> ModelLayer.ObservationToken {
     let token = hub.observe { [hub, told] event in
       told.add(event)
       guard event.number == 1 else { return }

@@ -58,7 +58,7 @@ extension EventHub {
   private let hub = EventHub()
   private let told = Told()
 
-  private func observe() -> ObservationToken { hub.observe { [told] in told.add($0) } }
+  private func observe() -> ModelLayer.ObservationToken { hub.observe { [told] in told.add($0) } }
 
   @Test func `a hub delivers each event to each observer, in order`() {
     let other = Told()
@@ -171,7 +171,7 @@ extension EventHub {
   }
 
   @Test func `a token of an observation ends it when it is released`() {
-    var token: ObservationToken? = hub.observe { [told] in told.add($0) }
+    var token: ModelLayer.ObservationToken? = hub.observe { [told] in told.add($0) }
     hub.emit(numbered(1))
     #expect(token != nil)
     token = nil
@@ -181,7 +181,7 @@ extension EventHub {
   }
 
   @Test func `an observer that cancels its own token is not called again`() {
-    let token = Mutex<ObservationToken?>(nil)
+    let token = Mutex<ModelLayer.ObservationToken?>(nil)
     let observation = hub.observe { [told] event in
       told.add(event)
       token.withLock { $0 }?.cancel()
@@ -196,12 +196,12 @@ extension EventHub {
   @Test func `a cancelled token releases its observer, even if that ends another observation`() {
     /// Cancels when it goes away, as an object that owns a token does.
     final class Owner: Sendable {
-      let token: ObservationToken
-      init(_ token: ObservationToken) { self.token = token }
+      let token: ModelLayer.ObservationToken
+      init(_ token: ModelLayer.ObservationToken) { self.token = token }
       deinit { token.cancel() }
     }
     /// Its observer is all that holds the owner.
-    func observeWithOwner() -> ObservationToken {
+    func observeWithOwner() -> ModelLayer.ObservationToken {
       let owner = Owner(hub.observe { [told] in told.add($0) })
       return hub.observe { _ in _ = owner }
     }
@@ -261,7 +261,7 @@ extension EventHub {
   }
 
   @Test func `a token that its observer retains releases everything with the hub`() {
-    final class Owner: Sendable { let token = Mutex<ObservationToken?>(nil) }
+    final class Owner: Sendable { let token = Mutex<ModelLayer.ObservationToken?>(nil) }
     weak var owner: Owner?
     do {
       let hub = EventHub()

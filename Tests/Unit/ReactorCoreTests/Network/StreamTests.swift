@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import ReactorMiddleware
 import ReactorTesting
 import Synchronization
 import TestSupport

@@ -79,12 +79,12 @@ import Testing
   }
 
   @Test func `a monitor of reachability is one for all of the process`() {
-    let (first, second) = (SystemReachability(), SystemReachability())
+    let (first, second) = (Backend.SystemReachability(), Backend.SystemReachability())
     #expect(first.started() === second.started())
   }
 
   @Test func `a monitor of reachability answers on this machine, and its stream begins with the same`() async {
-    let reachability = SystemReachability()
+    let reachability = Backend.SystemReachability()
     var iterator = reachability.changes.makeAsyncIterator()
     #expect(await iterator.next() == reachability.isReachable)
   }

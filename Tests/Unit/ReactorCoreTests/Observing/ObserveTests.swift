@@ -119,7 +119,7 @@ struct ObserveTests {
     nonisolated let executor = Executor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     var texts: [Int: String] = [:]
-    private var tokens: [ObservationToken] = []
+    private var tokens: [ModelLayer.ObservationToken] = []
 
     func observe(_ reactor: Reactor<Note>, count: Int, then: @escaping @Sendable (LoadState<Note>) -> Void) {
       for number in 0..<count {
@@ -236,7 +236,7 @@ struct ObserveTests {
   @Test func `a state that waits when the observation is cancelled is not shown`() async throws {
     let bench = Bench { $0.freshFor = .never }
     try await bench.notes.save(Note(0, "0"), for: "note")
-    let (seen, later, token) = (Seen(), Seen(), Shared<ObservationToken?>(nil))
+    let (seen, later, token) = (Seen(), Seen(), Shared<ModelLayer.ObservationToken?>(nil))
     let first = bench.notes.observe("note") { state in
       if state.value?.text == "1" { token.change { $0?.cancel() } }
     }
@@ -369,7 +369,7 @@ struct ObserveTests {
     let bench = Bench { $0.freshFor = .never }
     try await bench.notes.save(Note(1, "one"), for: "note")
     let (outer, inner) = (Seen(), Seen())
-    let tokens = Shared<[ObservationToken]>([])
+    let tokens = Shared<[ModelLayer.ObservationToken]>([])
     let token = bench.notes.observe("note") { [notes = bench.notes] state in
       outer.add(state)
       let new = notes.observe("note") { inner.add($0) }

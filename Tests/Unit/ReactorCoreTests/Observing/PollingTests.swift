@@ -107,7 +107,7 @@ struct PollingTests {
 
   @Test(arguments: [(Int?.none, 40), (3, 30), (1, 10), (0, 10), (-5, 10), (.max, 10_000)])
   func `in low-power mode the interval is stretched by the factor`(factor: Int?, seconds: Int) async throws {
-    let bench = counting { if let factor { $0.pollingFactorInLowPower = factor } }
+    let bench = counting { if let factor { $0.lowPower.pollingFactor = factor } }
     var states: LoadStates<Note>.Iterator? =
       bench.notes.states(for: "note", polling: .seconds(10)).makeAsyncIterator()
     _ = await states?.first { $0.fetchStatus == .idle }
@@ -158,7 +158,7 @@ struct PollingTests {
 
   @Test(arguments: [Duration.nanoseconds(1), .seconds(Int64.max - 1)])
   func `the shortest and the longest interval neither spin nor trap`(interval: Duration) async throws {
-    let bench = counting { $0.pollingFactorInLowPower = .max }
+    let bench = counting { $0.lowPower.pollingFactor = .max }
     var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note", polling: interval).makeAsyncIterator()
     #expect(await states?.first { $0.fetchStatus == .idle }?.value?.text == "1")
     bench.power.set(true)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import ReactorTesting
 import Testing
 
 @testable import HTTPCaching
@@ -22,6 +23,24 @@ struct ResourceURLTests {
     } throws: { error in
       guard case ReactorError.invalidResource(let reason) = error else { return false }
       return !reason.contains("secret")
+    }
+  }
+
+  @Test(
+    arguments: [
+      "", "a", "/a", "a/b_c-d/9", "a//b", "a/", "/", "a.b", "a/./b", "a/../b", "a b", "ä", "a%2fb", "a?b=c", "a~b",
+      "a;b",
+      "..", "//a", "http://h/a", "a:b", "a#b", "a&b",
+    ], ["https://h", "https://h/v1/", "https://h/v1?k=1", "http://h:80/%20", "ftp://h"])
+  func `the URL of a key is the URL of its request`(path: String, base: String) throws {
+    let backend = Backend(baseURL: try #require(URL(string: base)), transport: ScriptedTransport())
+    for headers in [HTTPFields(), [.acceptLanguage: "de"], [.range: "bytes=0-1"]] {
+      let resource = Resource(path, headers: headers)
+      func url(_ make: () throws(ReactorError) -> String) -> Result<String, String.Refusal> {
+        do { return .success(try make()) } catch { return .failure(String.Refusal(text: "\(error)")) }
+      }
+      let ofRequest = url { () throws(ReactorError) in try backend.request(for: resource).absoluteURL }
+      #expect(url { () throws(ReactorError) in try backend.url(of: resource) } == ofRequest)
     }
   }
 
@@ -184,5 +203,11 @@ struct ResourceURLTests {
     let long = String(repeating: "a/../", count: count)
     #expect(try Self.resolve(long + "b") == "https://api.example.com/v1/b")
     #expect(try Self.resolve(String(repeating: "é", count: count)).utf8.count == 6 * count + 27)
+  }
+}
+
+extension String {
+  fileprivate struct Refusal: Error, Equatable {
+    let text: String
   }
 }

@@ -75,3 +75,13 @@ struct Posts: Sendable {
     feed.publish([.url("/posts/\(post)"), .group("front-page")])
   }
 }
+
+func serve(_ log: any SharedChangeLog, _ listen: @escaping @Sendable (ChangeFeed) async throws -> Void) async throws {
+  let feed = ChangeFeed(log: log)
+  try await withThrowingTaskGroup { group in
+    group.addTask { await feed.run() }
+    group.addTask { try await listen(feed) }
+    try await group.next()
+    group.cancelAll()
+  }
+}

@@ -3,6 +3,7 @@
   import Foundation
   import Observation
   import ReactorCore
+  import ReactorMiddleware
   import ReactorOperators
   import ReactorTesting
 
@@ -152,7 +153,7 @@
     }
 
     func lowPower() -> some Flags {
-      let isInLowPowerMode = SystemPowerSaving().updates
+      let isInLowPowerMode = ReactorConfiguration.SystemPowerSaving().updates
       return isInLowPowerMode
     }
 

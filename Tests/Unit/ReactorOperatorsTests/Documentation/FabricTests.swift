@@ -43,7 +43,8 @@
       "materializeToLoadState", "loadStates()", "ignoringLoadingAndFailuresAfterSuccess()", "startWith(_:)",
       "startWithNil()", "ignoringErrors(replacement:)", "failRandomly(with:probability:using:)",
       "repeated(on:throttle:clock:)", "repeatWith", "reloadPeriodically(every:while:",
-      "continuingInBackground(named:timeoutError:", "SystemPowerSaving.updates", "attemptMap", "skipRepeats",
+      "continuingInBackground(named:timeoutError:", "ReactorConfiguration.SystemPowerSaving.updates", "attemptMap",
+      "skipRepeats",
       "combineLatest",
       "timer", "flatMap(.Latest)", "observeOn(UIScheduler())", "AnyProperty", "MutableProperty", "<~",
       "the authenticated API", "the view model",
@@ -229,7 +230,7 @@
       configuration.clock = clock
       configuration.now = clock.wallClock
       configuration.keepUnusedFor = .never
-      configuration.powerSaving = ScriptedPowerSaving()
+      configuration.lowPower.source = ScriptedPowerSaving()
       configuration.retry = .never
       return configuration
     }

@@ -20,6 +20,15 @@
       return results
     }
 
+    @MainActor func dashboard() async {
+      let dashboard = LiveResource(
+        combined(api.applications.states(for: "projects"), api.crashes.states(for: "crashes")))
+      if let (applications, crashes) = dashboard.value { show(applications, crashes) }
+      await dashboard.refresh()
+    }
+
+    private func show(_ applications: [Application], _ crashes: [Crash]) {}
+
     func returning() {
       layer.refetchInForeground(olderThan: .seconds(60), atMostEvery: .seconds(30))
     }

@@ -258,7 +258,7 @@ struct FetchesAwaitingWritesTests {
   }
 
   @Test func `fetches that await writes get the answer once their callers have theirs`() async throws {
-    let writer = Writer(configuring: { $0.waitsForSave = false })
+    let writer = Writer(configuring: { $0.saving = .inBackground })
     let (layer, list) = (writer.layer, writer.list)
     writer.transport.answer("/v1/b", with: accepted)
     writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))

@@ -38,10 +38,12 @@ struct LiveChanges: Sendable {
   }
 
   /// Tells clients what the server's response has changed.
-  func publish(_ changes: CacheChanges) {
+  ///
+  /// - Parameter id: The `Change-Id` of the request.
+  func publish(_ changes: CacheChanges, by id: String? = nil) {
     var targets = changes.urls.compactMap { self.target($0) { .url($0) } }
     targets += changes.paths.compactMap { self.target($0) { .under($0) } }
-    feed.publish(targets + changes.groups.sorted().map { .group($0) })
+    feed.publish(targets + changes.groups.sorted().map { .group($0) }, by: id)
   }
 
   /// Returns the target of an absolute URL, as clients of the proxy name it; `nil` for a URL that

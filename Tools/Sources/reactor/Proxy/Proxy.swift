@@ -2,6 +2,7 @@ import Foundation
 import HTTPCachingProxy
 import HTTPTypes
 import NIOCore
+import ReactorChangeFeed
 
 /// The answer of `reactor proxy` to one request. It consults `ProxyCache`, and forwards the request
 /// if necessary.
@@ -182,7 +183,7 @@ struct Proxy: Sendable {
       let body = response.stream == nil ? response.body.data : nil
       let received = await cache.receive(response.head, body: body, for: exchange, at: now())
       if let retry = received.retry { return await sendAdmitted(retry, request, interim: interim) }
-      live?.publish(cache.changes(by: response.head, to: exchange))
+      live?.publish(cache.changes(by: response.head, to: exchange), by: request.head.changeID)
       if let line = outages?.answered(exchange, response.head.status, isReplaced: received.source == .stale) {
         say(line)
       }

@@ -48,9 +48,12 @@ import Wire
     }
   }
 
-  private static func ask(_ request: String, _ proxy: URL, body: String = "") async throws -> WireMessage {
+  private static func ask(
+    _ request: String, _ proxy: URL, field: String? = nil, body: String = ""
+  ) async throws -> WireMessage {
     let port = try #require(proxy.port)
-    let head = "\(request) HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: close\r\n"
+    let head =
+      "\(request) HTTP/1.1\r\nHost: localhost:\(port)\r\nConnection: close\r\n" + (field.map { "\($0)\r\n" } ?? "")
     return WireMessage(
       try await WireClient.exchange(head + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)", port: port))
   }
@@ -63,10 +66,13 @@ import Wire
       #expect(try await Self.ask("DELETE /posts/8", proxy).status == 409)
       #expect(try await Self.ask("GET /posts/7", proxy).status == 200)
       #expect(try await Self.ask("POST /posts?token=s3cret", proxy).status == 409)
-      #expect(try await Self.ask("POST /posts", proxy).status == 201)
+      #expect(try await Self.ask("POST /posts", proxy, field: "Change-Id: 5f0c").status == 201)
       let change = try await events.next()
       #expect(change?.type == "change")
-      #expect(change?.data == #"{"changes":[{"url":"/posts"},{"url":"/posts/7"},{"group":"feed"}]}"#)
+      let targets = [
+        #"{"url":"/posts","by":"5f0c"}"#, #"{"url":"/posts/7","by":"5f0c"}"#, #"{"group":"feed","by":"5f0c"}"#,
+      ]
+      #expect(change?.data == #"{"changes":[\#(targets.joined(separator: ","))]}"#)
       command.interrupt()
       let farewell = try await events.next()
       #expect(farewell?.type == "bye")

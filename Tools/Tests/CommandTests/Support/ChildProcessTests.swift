@@ -34,6 +34,12 @@ import Testing
     #expect(try await run("exec sleep 60", deadline: .milliseconds(1)).status != 0)
   }
 
+  @Test func `a fault that ends a child process is an error with the signal and standard error`() async throws {
+    let crash = await #expect(throws: ChildProcess.Crash.self) { try await run("echo words >&2; kill -ILL $$") }
+    #expect(crash?.signal == SIGILL)
+    #expect(crash?.error == "words\n")
+  }
+
   @Test func `a program that does not exist fails`() async {
     await #expect(throws: (any Error).self) {
       try await TemporaryDirectory.use { directory in

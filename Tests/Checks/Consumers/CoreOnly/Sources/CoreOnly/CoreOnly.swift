@@ -13,11 +13,12 @@ import ReactorCore
   }
 
   /// HTTP's types come with ReactorCore.
-  struct Bearer: Authenticator {
-    func sign(_ request: inout HTTPRequest, body: Data?, with token: String) {
-      request.headerFields[.authorization] = "Bearer \(token)"
+  struct Bearer: TransportMiddleware {
+    func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+      var request = request
+      request.headerFields[.authorization] = "Bearer 1"
+      return try await next(request, body)
     }
-    func refresh(_ token: String) async throws -> String { throw ReactorError.SignedOut() }
   }
 
   static func main() async throws {
@@ -32,9 +33,11 @@ import ReactorCore
 
     let second = notes(in: directory) { _ in throw Unexpected(step: "the network was asked") }
     try expect(try await second.fetch("note") == hello, "another reactor reads it from disk")
-    var request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/")
-    Bearer().sign(&request, body: nil, with: "1")
-    try expect(request.headerFields[.authorization] == "Bearer 1", "an authenticator needs no other import")
+    let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/")
+    _ = try await Bearer().intercept(request, body: nil) { request, _ in
+      try expect(request.headerFields[.authorization] == "Bearer 1", "a middleware needs no other import")
+      return (HTTPResponse(status: .ok), Data())
+    }
     try await fetchMany()
     print("ReactorCore alone: fetched, kept in memory, read back from disk, fetched many at once")
   }

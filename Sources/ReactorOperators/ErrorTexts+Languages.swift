@@ -1,0 +1,48 @@
+extension ErrorTexts {
+  static let english: [Situation: String] = [
+    .noConnectivity: "You are offline. Try again when you have a connection.",
+    .cancelled: "This was cancelled.",
+    .timedOut: "The server is taking too long to answer. Try again.",
+    .notSaved: "This is not available offline. Try again when you have a connection.",
+    .connectionFailed: "There is no connection to the server. Check your connection and try again.",
+    .notSecure: "There is no secure connection to the server. Check your network and try again.",
+    .signInAgain: "Please sign in again.",
+    .notAllowed: "You do not have permission to do this.",
+    .notFound: "This could not be found.",
+    .changedMeanwhile: "Somebody else has changed this in the meantime. Reload it and try again.",
+    .tooLarge: "This is too large.",
+    .refusedInput: "This was not accepted. Check what you have entered.",
+    .tooOften: "That was too often in a short time.",
+    .unavailable: "The server is not available at the moment.",
+    .serverFailed: "Something went wrong on the server.",
+    .refused: "The server did not accept this.",
+    .storageFailed: "This could not be saved on your device. Check that there is enough free space.",
+    .programFailed: "Something went wrong in this app. Please report it.",
+    .retryIn: "Try again in {time}.",
+    .retryLater: "Try again later.",
+  ]
+
+  /// Without *du* or *Sie*, so that they fit every app.
+  static let german: [Situation: String] = [
+    .noConnectivity: "Keine Verbindung zum Internet. Sobald eine besteht, bitte erneut versuchen.",
+    .cancelled: "Der Vorgang wurde abgebrochen.",
+    .timedOut: "Der Server antwortet nicht rechtzeitig. Bitte erneut versuchen.",
+    .notSaved: "Dieser Inhalt ist offline nicht verfügbar. Sobald eine Verbindung besteht, bitte erneut versuchen.",
+    .connectionFailed: "Keine Verbindung zum Server. Bitte die Verbindung prüfen und erneut versuchen.",
+    .notSecure: "Keine sichere Verbindung zum Server. Bitte das Netzwerk prüfen und erneut versuchen.",
+    .signInAgain: "Bitte erneut anmelden.",
+    .notAllowed: "Dafür fehlt die Berechtigung.",
+    .notFound: "Dieser Inhalt wurde nicht gefunden.",
+    .changedMeanwhile: "Dieser Inhalt wurde inzwischen geändert. Bitte neu laden und erneut versuchen.",
+    .tooLarge: "Dieser Inhalt ist zu groß.",
+    .refusedInput: "Das wurde nicht angenommen. Bitte die Eingaben prüfen.",
+    .tooOften: "Das war zu oft in kurzer Zeit.",
+    .unavailable: "Der Server ist zurzeit nicht erreichbar.",
+    .serverFailed: "Auf dem Server ist ein Fehler aufgetreten.",
+    .refused: "Der Server hat das nicht angenommen.",
+    .storageFailed: "Das konnte auf diesem Gerät nicht gespeichert werden. Bitte den freien Speicherplatz prüfen.",
+    .programFailed: "In dieser App ist ein Fehler aufgetreten. Bitte melden.",
+    .retryIn: "Bitte in {time} erneut versuchen.",
+    .retryLater: "Bitte später erneut versuchen.",
+  ]
+}
