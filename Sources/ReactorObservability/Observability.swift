@@ -233,7 +233,8 @@
     }
 
     private func note(
-      _ attempt: ModelLayer.InstrumentedAttempt, status: Int? = nil, error: String? = nil, since start: ContinuousClock.Instant
+      _ attempt: ModelLayer.InstrumentedAttempt, status: Int? = nil, error: String? = nil,
+      since start: ContinuousClock.Instant
     ) {
       metrics.attempted(attempt.request, status: status, error: error, in: ContinuousClock.now - start)
     }
