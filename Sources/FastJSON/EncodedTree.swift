@@ -212,12 +212,23 @@ struct EncodedTree {
   mutating func open(_ node: Int, as kind: EncodedNode.Kind) -> Bool {
     let found = nodes[node].kind
     if found == kind { return true }
+    if found == .scalar, kind == .array, reopenArray(node) { return true }
     guard found == .empty else {
       fault = "A value was encoded in two ways: as \(found), and as \(kind)."
       return false
     }
     if nodes[node].depth >= Self.maximumDepth { fault = Self.depthFault }
     nodes[node].kind = kind
+    return true
+  }
+
+  /// Goes on with an array of scalars that was written at once: its text becomes the first member.
+  private mutating func reopenArray(_ node: Int) -> Bool {
+    let text = nodes[node].value
+    guard bytes[Int(text.start)] == UInt8(ascii: "[") else { return false }
+    nodes[node].kind = .array
+    let (start, end) = (Int(text.start) + 1, Int(text.start) + Int(text.count) - 1)
+    if start < end { link(.none, EncodedValue(from: start, to: end), in: node) }
     return true
   }
 
@@ -310,7 +321,11 @@ extension EncodedTree {
     if mayReuse, written.mayRepeat, let member = member(named: name, in: container) {
       specialNames[UInt32(truncatingIfNeeded: members.count)] = nil
       if let node = members[member].value.node { return node }
-      fault = fault ?? "The member \"\(name)\" was encoded as a scalar, and as a container."
+      // An array that was written at once can be continued; opening another scalar is a fault.
+      let node = addNested(key, in: container)
+      (nodes.start[node].kind, nodes.start[node].value) = (.scalar, members[member].value)
+      members.start[member].value = EncodedValue(node: node)
+      return node
     }
     let node = addNested(key, in: container)
     link(written.range, EncodedValue(node: node), in: container)
@@ -332,6 +347,8 @@ extension EncodedTree {
   // MARK: Snake case
 
   mutating func snakeCased(_ name: String) -> String {
+    // Names that are equal as text may differ in their bytes.
+    guard name.utf8.allSatisfy({ $0 < 0x80 }) else { return Self.snakeCase(name) }
     if let known = snakeCase[name] { return known }
     let converted = Self.snakeCase(name)
     snakeCase[name] = converted

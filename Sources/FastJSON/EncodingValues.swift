@@ -226,6 +226,7 @@ extension CorePointer {
       for scalar in scalars { try encodeScalar(scalar, in: node) }
       return
     }
+    if pointee.encoded.nodes[node].depth >= EncodedTree.maximumDepth { pointee.encoded.fault = EncodedTree.depthFault }
     let start = pointee.encoded.bytes.count
     for (index, scalar) in scalars.enumerated() {
       try scalar.check(self) { path(of: node) + [PathKey(index: index)] }

@@ -44,12 +44,12 @@ extension Dispatcher {
     guard missing.isEmpty else { throw .missingStores(missing) }
     for action in log.actions { try tables.check(action.name, action.payloadType) }
     try alone {
-      isReplaying = true
+      (isReplaying, isReplayingLog) = (true, true)
       for action in log.actions {
         action.base.handle(in: self)
         run.notifyChanges()
       }
-      isReplaying = false
+      (isReplaying, isReplayingLog) = (false, false)
     }
   }
 }

@@ -50,12 +50,16 @@
 
   /// Calls, once each, the observers of a group to which one of the changed stores belongs.
   func notifyGroups(of changed: [any Store]) {
-    for observer in observers where !observer.token.isCancelled {
-      guard let store = changed.first(where: { store in observer.stores.contains { $0 == type(of: store) } }),
-        let owner = observer.owner
-      else { continue }
-      observer.body(owner, store, nil)
+    var hasEnded = false
+    for observer in observers {
+      guard let owner = observer.owner, !observer.token.isCancelled else {
+        hasEnded = true
+        continue
+      }
+      let store = changed.first { store in observer.stores.contains { $0 == type(of: store) } }
+      if let store { observer.body(owner, store, nil) }
     }
+    if hasEnded { removeEnded() }
   }
 
   private func removeEnded() {

@@ -111,7 +111,7 @@ extension Dispatcher {
   fileprivate func start<Payload>(
     _ event: Event<Payload>, as key: EffectTable.Key?, from effect: @escaping @Sendable () async throws -> Payload
   ) -> Task<Void, Never> {
-    guard !isReplaying else { return Task {} }
+    guard !isReplayingLog else { return Task {} }
     return effects.start(key) { [weak self] end in
       let action: Action<Payload>
       do {
@@ -131,7 +131,7 @@ extension Dispatcher {
   fileprivate func start<Payload>(
     _ event: Event<Payload>, as key: EffectTable.Key?, each elements: some AsyncSequence<Payload, any Error> & Sendable
   ) -> Task<Void, Never> {
-    guard !isReplaying else { return Task {} }
+    guard !isReplayingLog else { return Task {} }
     return effects.start(key) { [weak self] end in
       do {
         for try await element in elements {

@@ -44,9 +44,11 @@
   /// A Boolean value that indicates whether a log is being replayed or a snapshot restored.
   ///
   /// Actions that handlers and observers dispatch meanwhile are dropped, since the log contains
-  /// them. Actions that they post, or that come from an effect which they start, are not dropped.
-  /// Handlers that do either have to check this property.
+  /// them. Actions that they post are not dropped; handlers that post have to check this property. An
+  /// effect starts while a snapshot is restored, and not while a log is replayed.
   public internal(set) var isReplaying = false
+  /// A Boolean value that indicates whether a log is being replayed, which starts no effects.
+  var isReplayingLog = false
 
   /// The registered stores, in the order of registration.
   public private(set) var stores: [any Store] = []
@@ -370,7 +372,7 @@ extension Dispatcher {
 
   /// Handles the posted actions. Actions that are posted meanwhile wait, so as not to overtake the
   /// rest.
-  private func consumePosted() {
+  func consumePosted() {
     for action in posted.take() { run.isBusy ? enqueue(action) : start(action) }
   }
 }

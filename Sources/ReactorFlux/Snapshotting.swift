@@ -71,12 +71,20 @@ extension Dispatcher {
   /// ```
   ///
   /// Actions that observers dispatch are handled afterwards. A reset is no action: no log has it.
-  /// Where a replay must repeat it, dispatch an event that the stores handle.
+  /// Where a replay must repeat it, dispatch an event that the stores handle. Actions that were posted
+  /// before are handled first, and all effects are cancelled: neither reaches the next user's stores.
   ///
   /// - Throws: ``FluxError/busy`` within a handler or an observer.
-  public func reset() throws(FluxError) { try reset(stores) }
+  public func reset() throws(FluxError) {
+    guard !run.isBusy else { throw .busy }
+    consumePosted()
+    // After them, since they may have started effects.
+    cancelEffects()
+    try reset(stores)
+  }
 
-  /// Restores the state that the given stores had when they were registered, as ``reset()`` does.
+  /// Restores the state that the given stores had when they were registered, as ``reset()`` does. Posted
+  /// actions and effects continue.
   ///
   /// ```swift
   /// try dispatcher.reset(Session.self, Drafts.self)

@@ -12,8 +12,9 @@
 /// source may be a ``Dispatcher``, for parts of several stores.
 @MainActor public final class StoreSelector<Source, Value> {
   /// The number of times that the value was derived.
-  public private(set) var derivations = 0
-  private let read: (Source, inout Int) -> Value
+  public var derivations: Int { counter.count }
+  private let counter: Counter
+  private let read: (Source) -> Value
 
   /// Creates a selector of one part.
   ///
@@ -23,11 +24,12 @@
   public init<Part: Equatable>(
     _ part: @escaping (Source) -> Part, deriving derive: @escaping (Part) -> Value
   ) {
-    let known = KnownPart<Part, Value>()
-    read = { source, derivations in
+    let (known, counter) = (KnownPart<Part, Value>(), Counter())
+    self.counter = counter
+    read = { source in
       let part = part(source)
       if let latest = known.latest, latest.part == part { return latest.value }
-      derivations += 1
+      counter.count += 1
       let value = derive(part)
       known.latest = (part, value)
       return value
@@ -55,7 +57,11 @@
   }
 
   /// Returns the value for a source.
-  public func callAsFunction(_ source: Source) -> Value { read(source, &derivations) }
+  public func callAsFunction(_ source: Source) -> Value { read(source) }
+}
+
+@MainActor private final class Counter {
+  var count = 0
 }
 
 /// The part of which the latest value was derived.

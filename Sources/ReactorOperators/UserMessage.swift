@@ -118,7 +118,17 @@ struct ServerWords {
       let hasLetter = word.contains(where: \.isLetter)
       // A long compound is a word in German; a code has digits between its letters, or underscores.
       return word.count <= (hasDigit && hasLetter ? 6 : 40) && !word.contains("_") && !word.contains("/")
-        && word.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        && !isAddress(word) && word.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
+  }
+
+  /// Returns `true` for an IP address, a port, and the name of a host; not for a time, a date or an
+  /// abbreviation, such as *12:30*, *01.12.2026* and *z.B.*
+  private static func isAddress(_ word: Substring) -> Bool {
+    let parts = word.split { ".:".contains($0) }
+    guard parts.count > 1, let last = parts.last else { return word.contains("::") }
+    let isHost = word.dropLast().contains(".") && last.count >= 2 && last.allSatisfy(\.isLetter)
+    let hasPort = word.contains(":") && last.count > 2 && last.allSatisfy(\.isNumber)
+    return parts.count >= 4 || word.contains("::") || isHost || hasPort
   }
 }

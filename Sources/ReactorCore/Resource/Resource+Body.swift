@@ -22,7 +22,7 @@ extension Resource {
     do {
       body = try encoder.map { try FastJSONEncoder.encoding(as: $0)(json) } ?? Self.sortedKeys.encode(json)
     } catch {
-      throw .invalidResource("the body, a \(type(of: json)), cannot be encoded as JSON: \(Self.reason(error))")
+      throw .invalidResource("the body, a \(type(of: json)), cannot be encoded as JSON: \(Redaction.describe(error))")
     }
     self.init(path, method: method, query: query, headers: headers, body: body)
     if headers[.contentType] == nil { self.headers[.contentType] = "application/json" }
@@ -86,15 +86,6 @@ extension Resource {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return encoder
   }()
-
-  /// Returns the reason and the place of the failure, without the value, which may be a secret.
-  private static func reason(_ error: any Error) -> String {
-    guard case EncodingError.invalidValue(_, let context)? = error as? EncodingError else {
-      return Redaction.describe(error)
-    }
-    let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-    return "\(context.debugDescription)\(path.isEmpty ? "" : " (at \(path))")"
-  }
 }
 
 extension Resource {

@@ -52,7 +52,8 @@ final class MutationBox: Sendable {
   /// Returns the JSON of a mutation, with sorted keys.
   static func encode<M: Mutation>(_ mutation: M) throws(ReactorError) -> Data {
     do { return try encoder.encode(mutation) } catch {
-      throw .invalidResource("\(MutationError.notCodable(name: M.name, reason: "\(error)"))")
+      let reason = Redaction.describe(error)
+      throw .invalidResource("\(MutationError.notCodable(name: M.name, reason: reason))")
     }
   }
 

@@ -70,6 +70,33 @@ private struct Custom: Encodable {
     #expect(try encode(value) == #"{"a":2,"b":1,"list":[3,4,5]}"#)
   }
 
+  @Test func `an array that was encoded whole is continued by a container of its place`() throws {
+    let values = [
+      Custom { encoder in
+        var container = encoder.container(keyedBy: AnyKey.self)
+        try container.encode([1, 2], forKey: AnyKey("a"))
+        var list = container.nestedUnkeyedContainer(forKey: AnyKey("a"))
+        try list.encode(3)
+      },
+      Custom { encoder in
+        var container = encoder.singleValueContainer()
+        try container.encode(["x,y"])
+        var list = encoder.unkeyedContainer()
+        try list.encode("z")
+      },
+      Custom { encoder in
+        var container = encoder.singleValueContainer()
+        try container.encode([Int]())
+        var list = encoder.unkeyedContainer()
+        try list.encode(true)
+      },
+    ]
+    for value in values {
+      let (expected, found) = encodings([value])
+      #expect(found == expected)
+    }
+  }
+
   @Test func `of members with one name the last counts`() throws {
     let value = Custom { encoder in
       var container = encoder.container(keyedBy: AnyKey.self)
@@ -140,6 +167,19 @@ private struct Custom: Encodable {
     }
     let (expected, found) = encodings(value) { $0.keyEncodingStrategy = .convertToSnakeCase }
     #expect(found == expected)
+  }
+
+  @Test func `names that are equal as text keep their own bytes in snake case`() throws {
+    let encoder = FastJSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    for name in ["\u{E9}Bc", "e\u{301}Bc"] {
+      let value = Custom { encoder in
+        var container = encoder.container(keyedBy: AnyKey.self)
+        try container.encode(1, forKey: AnyKey(name))
+      }
+      let (expected, _) = encodings(value) { $0.keyEncodingStrategy = .convertToSnakeCase }
+      #expect(Encoded { try encoder.encode(value) } == expected)
+    }
   }
 
   @Test func `keys of dictionaries with names are not converted, and others are`() throws {
@@ -267,6 +307,20 @@ private struct Custom: Encodable {
       }
       #expect(outcomes == (true, !isValid))
     }
+    let equal = try onLargeStack {
+      var value = AnyJSON.null
+      for _ in 0..<510 { value = .array([value]) }
+      let list = Custom { encoder in
+        var container = encoder.unkeyedContainer()
+        try container.encode(Nested(value: value))
+        var inner: any UnkeyedEncodingContainer = encoder.unkeyedContainer()
+        for _ in 0..<511 { inner = inner.nestedUnkeyedContainer() }
+        try inner.encode([1])
+      }
+      let (expected, found) = encodings(list)
+      return expected == found
+    }
+    #expect(equal)
   }
 
   @Test func `a model without an end is an error, even if it catches it`() throws {

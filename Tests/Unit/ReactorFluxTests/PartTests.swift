@@ -160,6 +160,20 @@ private final class Player: PlainStore {
     #expect(label.derivations == 2)
   }
 
+  @Test func `a selector may use itself while it derives`() {
+    final class Tree {
+      var (name, child): (String, Tree?)
+      init(_ name: String, _ child: Tree? = nil) { (self.name, self.child) = (name, child) }
+    }
+    var path: StoreSelector<Tree, String>?
+    let names = StoreSelector<Tree, String>({ [$0.name, $0.child.flatMap { path?($0) } ?? ""] }) {
+      $0.joined(separator: "/") + "\((path?.derivations ?? 0) > 0)"
+    }
+    path = names
+    #expect(names(Tree("a", Tree("b"))) == "a/b/truetrue")
+    path = nil
+  }
+
   @Test func `a selector of two and of three parts derives its value again for each of them`() {
     let two = StoreSelector<Player, String>(\.title, \.volume) { "\($0) \($1)" }
     let three = StoreSelector<Player, String>(\.title, \.volume, \.title.count) { "\($0) \($1) \($2)" }

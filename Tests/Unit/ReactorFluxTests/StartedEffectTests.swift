@@ -161,6 +161,36 @@ import Testing
     #expect(store.values == [1, 2])
   }
 
+  @Test func `an observer of a restored state starts its effects`() async throws {
+    let (dispatcher, owner) = (try Dispatcher.ofLedger(), Owner())
+    let saved = try dispatcher.store(Ledger.self).snapshot
+    let probe = try dispatcher.probe(A.self)
+    var task: Task<Void, Never>?
+    try dispatcher.store(Ledger.self).observe(owner) { [dispatcher] _, _ in task = dispatcher.start(.go) { 7 } }
+    try dispatcher.restore(Ledger.self, to: saved)
+    await task?.value
+    #expect(probe.values == [7])
+  }
+
+  @Test func `a reset handles what was posted before, and cancels the effects`() async throws {
+    let dispatcher = try Dispatcher.ofLedger()
+    let (probe, gate) = (try dispatcher.probe(A.self), Gate())
+    let effect = dispatcher.start(.go, id: "search") {
+      await gate.pass()
+      return 1
+    }
+    await gate.reached()
+    dispatcher.post(.added, Entry(title: "", amounts: [5]))
+    try dispatcher.reset()
+    #expect(try dispatcher.total == 0)
+    gate.open()
+    await effect.value
+    for _ in 1...3 { await Task.yield() }
+    #expect(probe.values.isEmpty)
+    #expect(try dispatcher.total == 0)
+    #expect(dispatcher.runningEffects == 0)
+  }
+
   @Test func `a store without a dispatcher starts nothing`() {
     expect(.notRegistered(store: name(Probe<A>.self))) { _ = try Probe<A>().start(.go) { 1 } }
   }

@@ -46,6 +46,21 @@ import Testing
     #expect(trace.lines == ["0 0 true", "1 3 true", "1 3 true"])
   }
 
+  @Test func `an ended observer of a group is released by the next change`() throws {
+    let dispatcher = try Dispatcher.ofLedger()
+    weak var captured: Owner?
+    let token: ChangeToken
+    do {
+      let kept = Owner()
+      captured = kept
+      token = try dispatcher.observe(owner, Ledger.self, Balance.self) { _, _, _ in _ = kept }
+    }
+    #expect(captured != nil)
+    token.cancel()
+    dispatcher.dispatch(.added, Entry(title: "", amounts: [1]))
+    #expect(captured == nil)
+  }
+
   @Test func `an observer of a group is called after the observers of its stores`() throws {
     let dispatcher = try Dispatcher.ofLedger()
     try dispatcher.observe(owner, Ledger.self, Balance.self, initially: false) { [trace] _, _, _ in trace.add("group") }

@@ -122,6 +122,13 @@ private func answer(
     #expect(error.userMessage(locale: english) == "The title is already taken.")
   }
 
+  @Test(arguments: [
+    "Open from 12:30 on 01.12.2026.", "Choose a time, e.g. 8:15.", "Wait... or ask again.", "It costs 3.50 euros.",
+  ])
+  func `a message with a time, a date or an abbreviation can be read`(_ words: String) {
+    #expect(answer(422, #"{"detail":"\#(words)"}"#).userMessage(locale: english) == words)
+  }
+
   @Test func `a message of the server is followed by the wait`() {
     let error = answer(429, #"{"title":"You have used up your free searches."}"#, fields: [.retryAfter: "30"])
     #expect(error.userMessage(locale: english) == "You have used up your free searches. Try again in 30 seconds.")
@@ -131,7 +138,9 @@ private func answer(
     "invalid_grant", "Conflict", "unprocessable content", "See https://example.com/a?token=s3cret", "<b>no way</b>",
     "The field user_name is wrong", "Write to ada@example.com please", "The key a1b2c3d4e5 is wrong",
     "POST /v1/orders has failed", "one\\ntwo three", "Fehler [42] ist aufgetreten",
-    String(repeating: "a ", count: 151) + "b", String(repeating: "a", count: 41) + " b",
+    "Upstream 10.0.0.12:5432 refused the input", "db-internal.example.com rejected this", "The peer ::1 said no",
+    "localhost:8080 is busy", "Ask fe80:0:0:0:2 again", String(repeating: "a ", count: 151) + "b",
+    String(repeating: "a", count: 41) + " b",
   ])
   func `a message of the server that people cannot read is left out`(_ words: String) {
     let error = answer(422, #"{"detail":"\#(words)"}"#)

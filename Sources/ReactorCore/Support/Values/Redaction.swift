@@ -5,13 +5,18 @@ import Foundation
 #endif
 
 /// The description of errors that may hold a secret.
-enum Redaction {
+package enum Redaction {
   /// Describes an error in the words that its author chose, or else by the name of its type and
   /// case.
   ///
   /// The values that an error carries are not printed: they may be a URL, a response, or another
   /// error with either in its `userInfo`.
-  static func describe(_ error: any Error) -> String {
+  package static func describe(_ error: any Error) -> String {
+    // The value may be a secret: only the reason and the place are repeated.
+    if case EncodingError.invalidValue(_, let context)? = error as? EncodingError {
+      let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+      return "\(context.debugDescription)\(path.isEmpty ? "" : " (at \(path))")"
+    }
     if let error = error as? URLError { return URLErrorText(error).reason }
     if let error = error as? ReactorError { return error.reason }
     if let error = error as? TransportError { return withoutQueries(error.reason) }
