@@ -71,6 +71,34 @@ struct LoadAtOnceTests {
     }
   }
 
+  @Test func `a caller leaves while a step of the program loads`() async throws {
+    try await withTemporaryDirectory { directory in
+      let bench = try await Self.bench(directory)
+      let (hasBegun, hasLeft, hasLoaded) = (Gate(), DispatchSemaphore(value: 0), Gate())
+      let sawCallerLeave = Mutex(false)
+      let backend = Backend(baseURL: Bench.url, transport: bench.transport, reachability: bench.reachability)
+      var configuration = ReactorConfiguration()
+      (configuration.clock, configuration.now) = (bench.clock, bench.clock.wallClock)
+      var flow = ReactorFlow<Note>(
+        backend: backend, persistence: FilePersistence(directory: directory), configuration: configuration)
+      flow.loadFromPersistence = { [load = flow.loadFromPersistence] resource in
+        hasBegun.open()
+        let result = Self.wait(hasLeft)
+        sawCallerLeave.withLock { $0 = result }
+        hasLoaded.open()
+        return try await load(resource)
+      }
+      let notes = Reactor(flow: flow)
+      let fetch = Task { await error { try await notes.fetch("note") } }
+      await hasBegun.waitIgnoringCancellation()
+      fetch.cancel()
+      #expect(await fetch.value?.isCancelled == true)
+      hasLeft.signal()
+      await hasLoaded.waitIgnoringCancellation()
+      #expect(sawCallerLeave.withLock { $0 })
+    }
+  }
+
   @Test func `callers of one key at once share the load of one of them`() async throws {
     try await withTemporaryDirectory { directory in
       let bench = try await Self.bench(directory)
@@ -100,6 +128,10 @@ struct LoadAtOnceTests {
         parsing()
         return Parsed(try JSONDecoder().decode(Note.self, from: data))
       }, encode: { try JSONEncoder().encode($0) })
+  }
+
+  private static func wait(_ semaphore: DispatchSemaphore) -> Bool {
+    semaphore.wait(timeout: .now() + 10) == .success
   }
 
   private static func thread() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }
