@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// A caller that is on no actor loads a small file on its own thread, without a hop there and back.
-@Suite("Loads that begin at once", .timeLimit(.minutes(5)))
+/// Serialized, since two of the tests block a thread, of which there may be two.
+@Suite("Loads that begin at once", .serialized, .timeLimit(.minutes(5)))
 struct LoadAtOnceTests {
   @Test @concurrent func `a caller on no actor parses a small file on its own thread`() async throws {
     try await withTemporaryDirectory { directory in
