@@ -8,6 +8,8 @@ struct ChangeSharing {
   var number: UInt64?
   /// The time at which the log has answered last; `nil` before it has.
   var heardAt: Duration?
+  /// The time since which the log has not accepted a change; `nil` if it has accepted the last.
+  var refusedAt: Duration?
   /// Wake the reading and the appending task, while ``ChangeFeed/run()`` runs.
   var (reads, sends): (AsyncStream<Void>.Continuation?, AsyncStream<Void>.Continuation?)
 }
@@ -25,7 +27,7 @@ extension ChangeFeed {
   /// }
   /// ```
   ///
-  /// Errors of the log are retried. While it is not heard for longer than
+  /// Errors of the log are retried. While it is not heard, or accepts no change, for longer than
   /// ``ChangeFeedConfiguration/heartbeat``, open streams end, and further ones are refused: clients
   /// poll, and continue at their place once it is back. What was published meanwhile is appended
   /// then, up to ``ChangeFeedConfiguration/changes`` of it; beyond that, every client is told that
@@ -49,9 +51,10 @@ extension ChangeFeed {
     state.withLock { ($0.sharing.reads, $0.sharing.sends) = (nil, nil) }
   }
 
-  /// Returns `true` if the log was not heard for too long.
+  /// Returns `true` if the log was not heard for too long, or has accepted no change for too long.
   func isBlind(_ state: State, at now: Duration) -> Bool {
     guard shared != nil else { return false }
+    if let refusedAt = state.sharing.refusedAt, now - refusedAt > configuration.heartbeat { return true }
     return state.sharing.heardAt.map { now - $0 > configuration.heartbeat } ?? true
   }
 
@@ -106,16 +109,17 @@ extension ChangeFeed {
   /// Appends what was published, in its order.
   private func send(_ log: any SharedChangeLog, _ sends: AsyncStream<Void>) async {
     var failures = 0
-    for await _ in sends {
+    appending: for await _ in sends {
       while let change = takeOutgoing() {
         do {
           try await log.append(change.bytes)
+          accepted()
           failures = 0
         } catch {
           putBack(change)
           failures += 1
           await pause(after: failures)
-          if Task.isCancelled { return }
+          if Task.isCancelled { break appending }
         }
       }
     }
@@ -126,12 +130,29 @@ extension ChangeFeed {
   }
 
   private func takeOutgoing() -> PublishedChange? {
-    state.withLock { $0.sharing.outgoing.isEmpty ? nil : $0.sharing.outgoing.removeFirst() }
+    state.withLock { state in
+      guard !state.sharing.outgoing.isEmpty else { return nil }
+      let change = state.sharing.outgoing.removeFirst()
+      return state.sharing.refusedAt == nil ? change : change.asQuestion
+    }
+  }
+
+  private func accepted() {
+    state.withLock { state in
+      guard state.sharing.refusedAt != nil else { return }
+      state.sharing.refusedAt = nil
+      // What has waited may come after newer changes of other servers.
+      state.sharing.outgoing = state.sharing.outgoing.map(\.asQuestion)
+    }
   }
 
   private func putBack(_ change: PublishedChange) {
-    // A reset says more.
-    state.withLock { if $0.sharing.outgoing.first != .reset { $0.sharing.outgoing.insert(change, at: 0) } }
+    let now = elapsed()
+    state.withLock { state in
+      state.sharing.refusedAt = state.sharing.refusedAt ?? now
+      // A reset says more.
+      if state.sharing.outgoing.first != .reset { state.sharing.outgoing.insert(change, at: 0) }
+    }
   }
 
   private func pause(after failures: Int) async {
@@ -157,8 +178,8 @@ extension ChangeFeed {
         }
         woken += add(entry, &state)
       }
-      // At first, the list is read to its end: clients may name any place in it.
-      if state.sharing.heardAt != nil || !isNews { state.sharing.heardAt = now }
+      // At first, and after a silence, the list is read to its end: clients may name any place.
+      if !isNews || !isBlind(state, at: now) { state.sharing.heardAt = now }
       return (woken, isNews)
     }
     for (waiter, position) in woken { waiter.resume(returning: position) }

@@ -67,7 +67,8 @@ public struct ChangeStream: AsyncSequence, Sendable {
           return bytes
         case .wait:
           guard let position = await feed.wait(for: client) else { return nil }
-          client.position = position
+          // A client may be ahead of its server. Zero is a lost history.
+          client.position = position == 0 ? 0 : Swift.max(client.position, position)
         }
       }
       return nil

@@ -23,6 +23,14 @@ struct PublishedChange: Sendable, Hashable {
     if data.utf8.count > Self.largest { data = ChangeEncoding.data(of: [.all]) }
     self.init(data: data, spread: spread, audience: audience)
   }
+
+  /// The change as one that may come after newer ones: clients ask whether a resource is gone.
+  var asQuestion: PublishedChange {
+    var change = self
+    // In a string, a quote is escaped: only a member is spelled like this.
+    change.data = data?.replacing(",\"gone\":true", with: "")
+    return change
+  }
 }
 
 /// The bytes of a change in a shared log: a line of the version, the spread in milliseconds and the

@@ -105,7 +105,8 @@ public struct ReactorConfiguration: Sendable {
   /// (``ReactorEvent/Kind/loadFailed(_:)``, ``ReactorEvent/Kind/saveIsLate(after:)``). With
   /// ``Saving/required``, the fetch fails instead. While the persistence has yet to answer,
   /// other fetches of the resource do not wait for it. ``Reactor/save(_:for:)`` and removals always
-  /// wait. With `Duration.never`, there is no limit.
+  /// wait. A caller on no actor reads a file on its own thread, and waits for that itself. With
+  /// `Duration.never`, there is no limit.
   public var persistenceBudget: Duration?
 
   /// The names of secret query items; case does not matter. Default:

@@ -40,7 +40,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Loads the persisted model; `nil` if nothing is stored. A thrown error counts as a miss and is
   /// reported as an event.
   public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>? {
-    didSet { decoded = DecodedModelLookup() }
+    didSet { (decoded, loadsAtOnce) = (DecodedModelLookup(), false) }
   }
   /// Persists a model that came from the network or was written locally; a local one has no
   /// ``Snapshot/record``.
@@ -60,6 +60,8 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   var parseRecord: (@Sendable (Record, RecordKey) throws -> Snapshot<Model>)?
   /// A Boolean value that indicates whether ``saveToPersistence`` saves at all.
   var isPersistent: Bool
+  /// A Boolean value that indicates whether ``loadFromPersistence`` may run on the caller's thread.
+  var loadsAtOnce = false
   /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step
   /// disconnects it, since the new step may parse the bytes differently.
   var decoded = DecodedModelLookup()

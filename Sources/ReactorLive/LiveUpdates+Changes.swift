@@ -12,7 +12,10 @@ extension LiveUpdates {
     guard let layer else { return }
     guard change.value == nil else { return apply(change, spread, layer, removals) }
     layer.mark(ToldChange(change.set, tags: change.tags), by: change.by)
-    if change.isGone, change.set.urls.allSatisfy({ layer.forgetGone($0) }) { return }
+    // Since a removal, what is in memory is another user's.
+    if change.isGone, isLatest(removals), change.set.urls.allSatisfy({ layer.forgetGone($0, by: change.by) }) {
+      return
+    }
     request(change, spread, layer, at: time)
   }
 

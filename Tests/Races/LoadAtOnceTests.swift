@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// A caller that is on no actor loads a small file on its own thread, without a hop there and back.
-@Suite("Loads that begin at once", .timeLimit(.minutes(5)))
+/// Serialized, since two of the tests block a thread, of which there may be two.
+@Suite("Loads that begin at once", .serialized, .timeLimit(.minutes(5)))
 struct LoadAtOnceTests {
   @Test @concurrent func `a caller on no actor parses a small file on its own thread`() async throws {
     try await withTemporaryDirectory { directory in
@@ -71,6 +72,34 @@ struct LoadAtOnceTests {
     }
   }
 
+  @Test func `a caller leaves while a step of the program loads`() async throws {
+    try await withTemporaryDirectory { directory in
+      let bench = try await Self.bench(directory)
+      let (hasBegun, hasLeft, hasLoaded) = (Gate(), DispatchSemaphore(value: 0), Gate())
+      let sawCallerLeave = Mutex(false)
+      let backend = Backend(baseURL: Bench.url, transport: bench.transport, reachability: bench.reachability)
+      var configuration = ReactorConfiguration()
+      (configuration.clock, configuration.now) = (bench.clock, bench.clock.wallClock)
+      var flow = ReactorFlow<Note>(
+        backend: backend, persistence: FilePersistence(directory: directory), configuration: configuration)
+      flow.loadFromPersistence = { [load = flow.loadFromPersistence] resource in
+        hasBegun.open()
+        let result = Self.wait(hasLeft)
+        sawCallerLeave.withLock { $0 = result }
+        hasLoaded.open()
+        return try await load(resource)
+      }
+      let notes = Reactor(flow: flow)
+      let fetch = Task { await error { try await notes.fetch("note") } }
+      await hasBegun.waitIgnoringCancellation()
+      fetch.cancel()
+      #expect(await fetch.value?.isCancelled == true)
+      hasLeft.signal()
+      await hasLoaded.waitIgnoringCancellation()
+      #expect(sawCallerLeave.withLock { $0 })
+    }
+  }
+
   @Test func `callers of one key at once share the load of one of them`() async throws {
     try await withTemporaryDirectory { directory in
       let bench = try await Self.bench(directory)
@@ -100,6 +129,10 @@ struct LoadAtOnceTests {
         parsing()
         return Parsed(try JSONDecoder().decode(Note.self, from: data))
       }, encode: { try JSONEncoder().encode($0) })
+  }
+
+  private static func wait(_ semaphore: DispatchSemaphore) -> Bool {
+    semaphore.wait(timeout: .now() + 10) == .success
   }
 
   private static func thread() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }

@@ -103,7 +103,7 @@ extension ReactorEngine {
   ///
   /// A thread is then neither woken nor waited for, which costs as much as the load of 1 KB.
   private func mayLoadAtOnce(for waiter: FlightMachine.Waiter, isOnActor: Bool) -> Bool {
-    !isOnActor && layer.cache.loadsAtOnce && waiter.resource.priority == nil && flow.configuration.taskExecutor == nil
+    !isOnActor && flow.loadsAtOnce && waiter.resource.priority == nil && flow.configuration.taskExecutor == nil
       && withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
   }
 

@@ -48,12 +48,16 @@ extension LayerContext {
   /// Forgets the values of a URL that the server has told to be gone, as after a 410, in memory and
   /// on disk.
   ///
-  /// - Returns: `false` if a request or a write concerns them, or if gone values are kept: then the
-  ///   server's answer decides, and nothing was forgotten.
-  package func forgetGone(_ url: String) -> Bool {
-    guard upstream == nil, configuration.removesGoneValues, livingMembers.allSatisfy({ $0.isQuiet(url) }) else {
-      return false
-    }
+  /// A value that the program has saved stays.
+  ///
+  /// - Parameter id: the `Change-Id` of the write that has removed the resource.
+  /// - Returns: `false` if a request or a write concerns them, if the write is this client's, or if
+  ///   gone values are kept: then the server's answer decides, and nothing was forgotten.
+  package func forgetGone(_ url: String, by id: String?) -> Bool {
+    // What was requested since the answer to an own write may be newer than the removal.
+    guard upstream == nil, configuration.removesGoneValues, id.flatMap(ownWrites.acceptance) == nil,
+      livingMembers.allSatisfy({ $0.isQuiet(url) })
+    else { return false }
     let error = ReactorError.server(HTTPResponse(status: .gone), body: Data())
     for key in Set(keys(of: url) + [key(ofURL: url)]).inOrder {
       let ticket = generations.beginFetch(key)
@@ -61,7 +65,15 @@ extension LayerContext {
       presentation?.didReplace(key, ticket.number, of: nil, isOnDisk: false)
       guard cache.isPersistent else { continue }
       _ = spawnApart(on: configuration.taskExecutor) { [self] in
-        do { try await change(ticket) { [cache] in try await cache.remove(key) } } catch {
+        do {
+          try await change(ticket) { [cache] in
+            // Memory need not have what the program has saved.
+            if let record = try await cache.lookUp(key), record.head.isLocalWrite { return }
+            guard ticket.commit() else { return }
+            try await cache.remove(key)
+            ticket.didPersist()
+          }
+        } catch {
           report(.saveFailed(ReactorError(error, wrap: ReactorError.persistence)), of: key, model: "ModelLayer")
         }
       }

@@ -13,21 +13,27 @@ final class MemorySharedLog: SharedChangeLog {
     var entries: [SharedChangeEntry] = []
     var next: UInt64 = 1
     var isDown = false
+    var refuses = false
+    /// Changes are appended, but the answer is lost.
+    var losesAnswers = false
+    var onRead: @Sendable () -> Void = {}
     var listeners: [@Sendable () -> Void] = []
   }
 
   let state = Shared(State())
 
   func append(_ entry: [UInt8]) async throws {
-    if state.value.isDown { throw URLError(.cannotConnectToHost) }
+    if state.value.isDown || state.value.refuses { throw URLError(.cannotConnectToHost) }
     state.change { state in
       state.entries.append(SharedChangeEntry(history: state.history, number: state.next, bytes: entry))
       state.next += 1
     }
     for listener in state.value.listeners { listener() }
+    if state.value.losesAnswers { throw URLError(.networkConnectionLost) }
   }
 
   func entries(behind number: UInt64?) async throws -> [SharedChangeEntry] {
+    state.value.onRead()
     if state.value.isDown { throw URLError(.cannotConnectToHost) }
     return Array(state.value.entries.filter { $0.number > number ?? 0 }.prefix(2))
   }
@@ -131,8 +137,10 @@ final class MemorySharedLog: SharedChangeLog {
       #expect(Self.text(await ahead.next()).contains(#""resumed":true,"head":"a.10""#))
       for number in 8..<11 { feeds[0].publish([.url("/\(number)")]) }
       var told = ""
-      while !told.contains("/10") { told = Self.text(await ahead.next()) }
+      while !told.contains("/10") { told += Self.text(await ahead.next()) }
       #expect(Self.id(in: told) == "a.11")
+      // It is not told again what it has named.
+      #expect(!told.contains("/8") && !told.contains("/9"))
       task.cancel()
       await task.value
     }
@@ -175,6 +183,98 @@ final class MemorySharedLog: SharedChangeLog {
       var back = try feeds[0].open(Self.request("a.1")).makeAsyncIterator()
       #expect(Self.text(await back.next()).contains("\"resumed\":true"))
       #expect(Self.text(await back.next()).contains("/1"))
+    }
+  }
+
+  @Test func `a server whose changes are refused ends its streams, although it hears the log`() async throws {
+    try await run(1) { feeds in
+      var client = try feeds[0].open(Self.request()).makeAsyncIterator()
+      _ = await client.next()
+      log.state.change { $0.refuses = true }
+      feeds[0].publish([.url("/1")])
+      while feeds[0].state.withLock(\.sharing.refusedAt) == nil { await Task.yield() }
+      while (feeds[0].state.withLock(\.sharing.heardAt) ?? .zero) <= .seconds(16) {
+        clock.advance(by: .milliseconds(100))
+        await Task.yield()
+      }
+      #expect(Self.text(await client.next()).hasPrefix("event: bye"))
+      #expect(throws: ChangeFeedError.unavailable) { try feeds[0].open(Self.request("a.1")) }
+      log.state.change { $0.refuses = false }
+      while feeds[0].state.withLock(\.log.head) != 2 {
+        clock.advance(by: .seconds(1))
+        await Task.yield()
+      }
+      while feeds[0].state.withLock(\.sharing.refusedAt) != nil { await Task.yield() }
+      #expect(throws: Never.self) { try feeds[0].open(Self.request("a.1")) }
+    }
+  }
+
+  @Test func `a server that is stopped while it waits to append again tries once more`() async throws {
+    let feed = ChangeFeed(configuration, log: log)
+    log.state.change { $0.refuses = true }
+    let task = Task { await feed.run() }
+    feed.publish([.url("/1")])
+    while feed.state.withLock(\.sharing.refusedAt) == nil { await Task.yield() }
+    log.state.change { $0.refuses = false }
+    task.cancel()
+    await task.value
+    #expect(log.state.value.entries.count == 1)
+  }
+
+  @Test func `after a silence, no stream is opened before the history is read to its end`() async throws {
+    try await run(1) { [log] feeds in
+      log.state.change { $0.isDown = true }
+      while !feeds[0].state.withLock({ feeds[0].isBlind($0, at: feeds[0].elapsed()) }) {
+        clock.advance(by: .seconds(16))
+        await Task.yield()
+      }
+      let refusals = Shared<[Bool]>([])
+      log.state.change { state in
+        for number in UInt64(2)...5 {
+          let bytes = PublishedChange([.url("/\(number)")], to: .everyone).bytes
+          state.entries.append(SharedChangeEntry(history: "a", number: number, bytes: bytes))
+        }
+        state.next = 6
+        state.onRead = { [feed = feeds[0]] in
+          let isRefused: Bool
+          do throws(ChangeFeedError) {
+            _ = try feed.open(Self.request("a.1"))
+            isRefused = false
+          } catch { isRefused = true }
+          refusals.change { $0.append(isRefused) }
+        }
+        state.isDown = false
+      }
+      while feeds[0].state.withLock(\.log.head) != 5 || refusals.value.count < 3 {
+        clock.advance(by: .milliseconds(100))
+        await Task.yield()
+      }
+      // Before each of two batches, and before the answer that there are no more.
+      #expect(refusals.value.prefix(3) == [true, true, true])
+      log.state.change { $0.onRead = {} }
+    }
+  }
+
+  @Test func `a removal that is repeated after an error is a question, and so is what has waited`() async throws {
+    try await run(1) { feeds in
+      log.state.change { $0.losesAnswers = true }
+      feeds[0].publish([.gone("/1")], by: "5f0c")
+      while feeds[0].state.withLock(\.sharing.refusedAt) == nil { await Task.yield() }
+      feeds[0].publish([.gone("/2"), .url("/,\"gone\":true")])
+      log.state.change { $0.losesAnswers = false }
+      while feeds[0].state.withLock(\.log.head) != 4 {
+        clock.advance(by: .seconds(1))
+        await Task.yield()
+      }
+      while feeds[0].state.withLock(\.sharing.refusedAt) != nil { await Task.yield() }
+      feeds[0].publish([.gone("/3")])
+      while feeds[0].state.withLock(\.log.head) != 5 { await Task.yield() }
+      let told = log.state.value.entries.map { PublishedChange(reading: $0.bytes).data }
+      #expect(
+        told.dropFirst() == [
+          #"{"changes":[{"url":"/1","gone":true,"by":"5f0c"}]}"#, #"{"changes":[{"url":"/1","by":"5f0c"}]}"#,
+          #"{"changes":[{"url":"/2"},{"url":"/,\"gone\":true"}]}"#, #"{"changes":[{"url":"/3","gone":true}]}"#,
+        ])
     }
   }
 

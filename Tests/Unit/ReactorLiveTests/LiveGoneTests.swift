@@ -92,6 +92,30 @@ import Testing
     }
   }
 
+  @Test func `keeps a value on disk that the program has saved, although it is not in memory`() async {
+    await Self.run { newsroom, layer, screen, disk in
+      try await newsroom.layer(persistence: disk).reactor(Post.self).save(Post(likes: 70), for: "posts/2")
+      newsroom.tell(#"{"url":"posts/2","gone":true}"#, at: "a.2")
+      try await newsroom.settle(.seconds(30))
+      let later = newsroom.layer(persistence: disk).reactor(Post.self)
+      let stored = try? await later.fetch("posts/2", policy: .cacheOnly)
+      #expect(stored?.likes == 70)
+    }
+  }
+
+  @Test func `by an own write keeps what was requested since its answer`() async {
+    await Self.run { newsroom, layer, screen, disk in
+      try await WriteWay.send.write(layer)
+      try await newsroom.settle(.seconds(10))
+      #expect(screen.likes == 2)
+      let id = newsroom.changeIDs.value.last.flatMap(\.self) ?? ""
+      newsroom.tell(#"{"url":"posts/1","gone":true,"by":"\#(id)"}"#, at: "a.2")
+      try await newsroom.settle(.seconds(30))
+      #expect(screen.likes == 2)
+      #expect(!screen.states.value.contains { $0.error?.isGone == true })
+    }
+  }
+
   @Test func `can be the meaning of another server's event`() async {
     let mapping = LiveMapping(resumes: true) { event in
       event.type == "removed" ? [.gone(Resource(event.data))] : []

@@ -44,7 +44,7 @@ extension ReactorFlow {
       removeFromPersistence: removeFromPersistence)
     erased.invalidateInPersistence = invalidateInPersistence
     erased.holdsAnswer = holdsAnswer
-    erased.isPersistent = isPersistent
+    (erased.isPersistent, erased.loadsAtOnce) = (isPersistent, loadsAtOnce)
     if let parseRecord { erased.parseRecord = { record, key in try parseRecord(record, key).erased } }
     erased.decoded = decoded
     erased.presentation = (Model.self as? any ModelLayer.PresentedModel.Type)?._presentation.make(layer)

@@ -194,7 +194,7 @@ extension ReactorFlow {
       layer: layer, configuration: configuration,
       network: { try await flow.network($0, $1) }, loadFromPersistence: { try await flow.load($0) },
       saveToPersistence: { try await flow.save($0, $1) }, removeFromPersistence: { try await flow.remove($0) })
-    self.decoded = decoded
+    (self.decoded, loadsAtOnce) = (decoded, layer.cache.loadsAtOnce)
     invalidateInPersistence = { try await flow.invalidate($0, at: $1) }
     parseRecord = { try flow.snapshot(of: $0, $1) }
     holdsAnswer = { try await layer.holdsAnswer(try flow.key($0), to: $0) }
