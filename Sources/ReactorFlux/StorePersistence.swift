@@ -59,6 +59,8 @@
   let decode: @Sendable (any Decodable.Type, [UInt8]) throws -> any Decodable
   package var seal: Seal?
   private var names: Set<String> = []
+  /// Records each persisted store as changed, by name.
+  private var noteAll: [String: () -> Void] = [:]
   /// The changed stores, by name. Their states are read when they are saved.
   private var changed: [String: Capture] = [:]
   /// The stores whose last save has failed. They are saved with the next change, or by ``flush()``.
@@ -102,6 +104,23 @@
       await writer.value
     }
   }
+
+  /// Saves the state of each persisted store, whether it has changed or not, and returns when they
+  /// are saved or have failed. A store whose file could not be read is not saved.
+  ///
+  /// ```swift
+  /// await persistence.saveAll()
+  /// ```
+  ///
+  /// - Returns: `true` if every state is saved.
+  @discardableResult public func saveAll() async -> Bool {
+    for note in noteAll.values { note() }
+    await flush()
+    return unsaved.isEmpty && names.allSatisfy { noteAll[$0] != nil }
+  }
+
+  /// Sets the closure that records a store as changed.
+  func setNote(of name: String, _ note: @escaping () -> Void) { noteAll[name] = note }
 
   /// Returns when nothing is left to save, after the delay.
   func settled() async {
@@ -200,7 +219,10 @@ extension Dispatcher {
     }
     let hasChanged = registered.context.hasChanged
     if let state = found.state { try restore(store, to: state) }
-    if found.isSavable { registered.observe(registered) { store, _ in save(store) } }
+    if found.isSavable {
+      registered.observe(registered) { store, _ in save(store) }
+      persistence.setNote(of: name) { [weak registered] in if let registered { save(registered) } }
+    }
     // Without a saved state, the changes so far are the first to be saved.
     if found.isMigrated || (hasChanged && found.state == nil && found.isSavable) { save(registered) }
     if hasChanged, found.state != nil { onFailure(.stateReplaced(name: name)) }
