@@ -4,6 +4,8 @@
   import ReactorConformance
   import ReactorCore
   import ReactorOutbox
+  import ReactorTesting
+  import Synchronization
   import TestSupport
   import Testing
 
@@ -12,6 +14,33 @@
   #if SQLite
     import ReactorSQLite
   #endif
+
+  /// A storage that does something else before one commit.
+  private final class RacedStorage: OutboxStorage {
+    let base: MemoryOutboxStorage
+    let before = Mutex<(@Sendable () async throws -> Void)?>(nil)
+
+    init(base: MemoryOutboxStorage) { self.base = base }
+
+    func contents(of scope: Scope) async throws -> OutboxContents { try await base.contents(of: scope) }
+    func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+      let body = before.withLock { body in
+        defer { body = nil }
+        return body
+      }
+      try await body?()
+      return try await base.commit(changes, in: scope)
+    }
+    func claim(
+      _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
+    ) async throws -> StoredEntry? {
+      try await base.claim(id, in: scope, by: process, now: now, until: until)
+    }
+    func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+      try await base.release(id, in: scope, by: process)
+    }
+    func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
+  }
 
   @Suite(.timeLimit(.minutes(10))) struct `A sealed storage of an outbox` {
     private let keys = TestKeys()
@@ -99,6 +128,7 @@
       let before = try await stored()
       #expect(await sealingError { _ = try await open().contents(of: scope) } == missing)
       #expect(await sealingError { _ = try await open().reseal(in: scope) } == missing)
+      #expect(await sealingError { try await commit(entry("2")) } == missing)
       #expect(try await stored() == before)
       keys[scope] = right
       #expect(try await open().contents(of: scope).entries.map(\.bytes) == [Data("1".utf8)])
@@ -114,6 +144,44 @@
       #expect(await sealingError { try await open().removeAll(in: scope) } == wrong)
       keys.store = right
       #expect(try await open().contents(of: scope).entries.count == 1)
+    }
+
+    @Test func `notices that another process has made the card under another key`() async throws {
+      let other = TestKeys()
+      let raced = RacedStorage(base: base)
+      raced.before.withLock { [base, keys, scope] in
+        $0 = {
+          _ = try await SealedOutboxStorage(base, sealing: Sealing(keys: keys))
+            .commit([.add(StoredEntry(id: UUID(), lane: "", bytes: Data("1".utf8)))], in: scope)
+        }
+      }
+      let storage = SealedOutboxStorage(raced, sealing: Sealing(keys: other))
+      #expect(
+        await sealingError { _ = try await storage.commit([.add(entry("2"))], in: scope) }
+          == .wrongStoreKey(stored: keys.store.id, given: other.store.id))
+      #expect(try await open().contents(of: scope).entries.map(\.bytes) == [Data("1".utf8)])
+    }
+
+    @Test func `is sealed again only after commits that have read the keys before`() async throws {
+      let held = RacedStorage(base: base)
+      let storage = SealedOutboxStorage(held, sealing: Sealing(keys: keys))
+      _ = try await storage.commit([.add(entry("1"))], in: scope)
+      let gate = Gate()
+      held.before.withLock { $0 = { try await gate.wait() } }
+      let added = entry("2")
+      async let committed = storage.commit([.add(added)], in: scope)
+      try await gate.waitForArrival()
+      let new = try keys.addKey(of: scope).id
+      let waiting = Gate()
+      storage.gate.notify { waiting.open() }
+      async let report = storage.reseal(in: scope)
+      try await waiting.wait()
+      gate.open()
+      _ = try await committed
+      let done = try await report
+      #expect(done.isComplete && done.key == new && done.resealed == 2)
+      try keys.removeOlderKeys(of: scope, keeping: new)
+      #expect(try await open().contents(of: scope).entries.count == 2)
     }
 
     private func commit(_ entry: StoredEntry) async throws { _ = try await open().commit([.add(entry)], in: scope) }
