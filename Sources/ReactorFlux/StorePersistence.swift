@@ -59,8 +59,8 @@
   let decode: @Sendable (any Decodable.Type, [UInt8]) throws -> any Decodable
   package var seal: Seal?
   private var names: Set<String> = []
-  /// Records each persisted store as changed, by name.
-  private var noteAll: [String: () -> Void] = [:]
+  /// The captures of the persisted stores, by name. One returns `nil` once its store is gone.
+  private var captures: [String: () -> Capture?] = [:]
   /// The changed stores, by name. Their states are read when they are saved.
   private var changed: [String: Capture] = [:]
   /// The stores whose last save has failed. They are saved with the next change, or by ``flush()``.
@@ -106,21 +106,25 @@
   }
 
   /// Saves the state of each persisted store, whether it has changed or not, and returns when they
-  /// are saved or have failed. A store whose file could not be read is not saved.
+  /// are saved or have failed. A store whose file could not be read, or which is gone, is not saved.
   ///
   /// ```swift
   /// await persistence.saveAll()
   /// ```
   ///
-  /// - Returns: `true` if every state is saved.
+  /// - Returns: `true` if the state of every store that was ever persisted with this object is
+  ///   saved.
   @discardableResult public func saveAll() async -> Bool {
-    for note in noteAll.values { note() }
+    var isSaved = true
+    for name in names {
+      if let capture = captures[name]?() { note(name, capture) } else { isSaved = false }
+    }
     await flush()
-    return unsaved.isEmpty && names.allSatisfy { noteAll[$0] != nil }
+    return isSaved && unsaved.isEmpty
   }
 
-  /// Sets the closure that records a store as changed.
-  func setNote(of name: String, _ note: @escaping () -> Void) { noteAll[name] = note }
+  /// Sets the closure that returns the capture of a store, for ``saveAll()``.
+  func setCapture(of name: String, _ capture: @escaping () -> Capture?) { captures[name] = capture }
 
   /// Returns when nothing is left to save, after the delay.
   func settled() async {
@@ -202,9 +206,9 @@ extension Dispatcher {
     guard !run.isBusy else { throw .busy }
     let file = try persistence.claim(name)
     let seal = persistence.seal
-    let save: @MainActor (S) -> Void = { [weak self, encode = persistence.encode] store in
+    let capture: @MainActor (S) -> StorePersistence.Capture = { [weak self, encode = persistence.encode] store in
       let report: @MainActor @Sendable (FluxError) -> Void = { self?.onFailure($0) }
-      persistence.note(name) {
+      return {
         let snapshot = store.snapshot
         let bytes: @Sendable () throws -> [UInt8] = {
           let state = try encode(snapshot)
@@ -213,6 +217,7 @@ extension Dispatcher {
         return .init(name: name, file: file, version: version, encode: bytes, report: report)
       }
     }
+    let save: @MainActor (S) -> Void = { persistence.note(name, capture($0)) }
     let found = FoundState<S.Snapshot>(in: file, name: name, version: version, seal, migrate) { state in
       guard let state = try persistence.decode(S.Snapshot.self, state) as? S.Snapshot else { throw StateFile.Damaged() }
       return state
@@ -221,7 +226,7 @@ extension Dispatcher {
     if let state = found.state { try restore(store, to: state) }
     if found.isSavable {
       registered.observe(registered) { store, _ in save(store) }
-      persistence.setNote(of: name) { [weak registered] in if let registered { save(registered) } }
+      persistence.setCapture(of: name) { [weak registered] in registered.map(capture) }
     }
     // Without a saved state, the changes so far are the first to be saved.
     if found.isMigrated || (hasChanged && found.state == nil && found.isSavable) { save(registered) }

@@ -8,9 +8,9 @@
     /// outbox is in use.
     ///
     /// The pass reads the keys from the provider, and waits for the commits of this object that
-    /// began before. Each entry is replaced in one commit, unless another process has changed it meanwhile. A
-    /// pass that was cancelled, or whose process was killed, leaves every entry readable, and the
-    /// next pass continues it.
+    /// began before. Each entry is replaced in one commit, unless another process has changed it
+    /// meanwhile. A pass that was cancelled, or whose process was killed, leaves every entry
+    /// readable, and the next pass continues it.
     ///
     /// - Throws: As ``contents(of:)``; `CancellationError`. What was sealed again stays so.
     @concurrent public func reseal(in scope: Scope) async throws -> ResealReport {

@@ -63,8 +63,8 @@ package struct HeldIDs {
     strings.contains(temporary) || numbers.contains(TemporaryID.number64(of: temporary))
   }
 
-  /// The ids as text, which ``note(_:)`` finds again. A user's text that begins as an id does is not
-  /// among them.
+  /// The ids as text, which ``note(_:)`` finds again. A user's text that only begins as an id does
+  /// is not among them.
   package var texts: [String] {
     strings.filter(TemporaryID.isTemporary).sorted() + numbers.sorted().map(String.init)
   }
