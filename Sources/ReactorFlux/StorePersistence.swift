@@ -106,7 +106,8 @@
   }
 
   /// Saves the state of each persisted store, whether it has changed or not, and returns when they
-  /// are saved or have failed. A store whose file could not be read, or which is gone, is not saved.
+  /// are saved or have failed. A store whose file could not be read, or which is gone, is not
+  /// saved.
   ///
   /// ```swift
   /// await persistence.saveAll()
