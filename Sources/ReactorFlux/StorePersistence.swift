@@ -59,6 +59,8 @@
   let decode: @Sendable (any Decodable.Type, [UInt8]) throws -> any Decodable
   package var seal: Seal?
   private var names: Set<String> = []
+  /// The captures of the persisted stores, by name. One returns `nil` once its store is gone.
+  private var captures: [String: () -> Capture?] = [:]
   /// The changed stores, by name. Their states are read when they are saved.
   private var changed: [String: Capture] = [:]
   /// The stores whose last save has failed. They are saved with the next change, or by ``flush()``.
@@ -102,6 +104,28 @@
       await writer.value
     }
   }
+
+  /// Saves the state of each persisted store, whether it has changed or not, and returns when they
+  /// are saved or have failed. A store whose file could not be read, or which is gone, is not
+  /// saved.
+  ///
+  /// ```swift
+  /// await persistence.saveAll()
+  /// ```
+  ///
+  /// - Returns: `true` if the state of every store that was ever persisted with this object is
+  ///   saved.
+  @discardableResult public func saveAll() async -> Bool {
+    var isSaved = true
+    for name in names {
+      if let capture = captures[name]?() { note(name, capture) } else { isSaved = false }
+    }
+    await flush()
+    return isSaved && unsaved.isEmpty
+  }
+
+  /// Sets the closure that returns the capture of a store, for ``saveAll()``.
+  func setCapture(of name: String, _ capture: @escaping () -> Capture?) { captures[name] = capture }
 
   /// Returns when nothing is left to save, after the delay.
   func settled() async {
@@ -183,9 +207,9 @@ extension Dispatcher {
     guard !run.isBusy else { throw .busy }
     let file = try persistence.claim(name)
     let seal = persistence.seal
-    let save: @MainActor (S) -> Void = { [weak self, encode = persistence.encode] store in
+    let capture: @MainActor (S) -> StorePersistence.Capture = { [weak self, encode = persistence.encode] store in
       let report: @MainActor @Sendable (FluxError) -> Void = { self?.onFailure($0) }
-      persistence.note(name) {
+      return {
         let snapshot = store.snapshot
         let bytes: @Sendable () throws -> [UInt8] = {
           let state = try encode(snapshot)
@@ -194,13 +218,17 @@ extension Dispatcher {
         return .init(name: name, file: file, version: version, encode: bytes, report: report)
       }
     }
+    let save: @MainActor (S) -> Void = { persistence.note(name, capture($0)) }
     let found = FoundState<S.Snapshot>(in: file, name: name, version: version, seal, migrate) { state in
       guard let state = try persistence.decode(S.Snapshot.self, state) as? S.Snapshot else { throw StateFile.Damaged() }
       return state
     }
     let hasChanged = registered.context.hasChanged
     if let state = found.state { try restore(store, to: state) }
-    if found.isSavable { registered.observe(registered) { store, _ in save(store) } }
+    if found.isSavable {
+      registered.observe(registered) { store, _ in save(store) }
+      persistence.setCapture(of: name) { [weak registered] in registered.map(capture) }
+    }
     // Without a saved state, the changes so far are the first to be saved.
     if found.isMigrated || (hasChanged && found.state == nil && found.isSavable) { save(registered) }
     if hasChanged, found.state != nil { onFailure(.stateReplaced(name: name)) }

@@ -14,6 +14,7 @@ public final class FileSealingKeys: RotatingSealingKeys {
   private let directory: URL
   private let system = FileSystem()
   private static let storeFile = "store.keys"
+  private static let temporary = ".temporary"
 
   /// Creates a provider. Nothing is read or written yet.
   ///
@@ -42,15 +43,25 @@ public final class FileSealingKeys: RotatingSealingKeys {
 
   /// Removes every key of `scope` but the current one.
   ///
-  /// - Throws: ``SealingError``, `FilePersistence.Failure`.
-  public func removeOlderKeys(of scope: Scope) throws { try change(scope) { Array($0.prefix(1)) } }
+  /// - Throws: ``SealingError/otherCurrentKey(_:scope:)`` if that is not `key`; other
+  ///   ``SealingError``, `FilePersistence.Failure`.
+  public func removeOlderKeys(of scope: Scope, keeping key: SealingKey.ID) throws {
+    try change(scope) { keys in
+      guard keys[0].id == key else { throw SealingError.otherCurrentKey(keys[0].id, scope: scope) }
+      return [keys[0]]
+    }
+  }
 
-  /// Removes all keys of `scope`.
+  /// Removes all keys of `scope`, also from the files of changes that were interrupted.
   ///
-  /// - Throws: `FilePersistence.Failure`.
+  /// - Throws: `FilePersistence.Failure`, also if another process is changing the keys.
   public func removeKeys(of scope: Scope) throws {
     let root = try root
-    if try system.remove("\(root)/\(Self.file(of: scope))") { try system.synchronizeDirectory(root) }
+    guard FileManager.default.fileExists(atPath: root) else { return }
+    try locked {
+      try system.remove("\(root)/\(Self.file(of: scope))")
+      try system.synchronizeDirectory(root)
+    }
   }
 
   private var root: String {
@@ -70,13 +81,16 @@ extension FileSealingKeys {
     let path = "\(try root)/\(name)"
     if let keys = try read(path) { return SealingKeys(current: keys[0], older: Array(keys.dropFirst())) }
     try system.makeDirectory(try root, synchronizes: true)
-    // Of two processes at once, one creates the file, and both read it.
-    let temporary = try write([SealingKey()])
-    defer { _ = try? system.remove(temporary) }
-    try system.link(temporary, to: path)
-    try system.synchronizeDirectory(try root)
-    guard let keys = try read(path) else { throw SealingError.invalidKeys(path) }
-    return SealingKeys(current: keys[0], older: Array(keys.dropFirst()))
+    // Of two processes at once, one creates the file, and both read it. A change by another process
+    // may remove the temporary file before it is linked.
+    for _ in 0..<8 {
+      let temporary = try write([SealingKey()])
+      defer { _ = try? system.remove(temporary) }
+      try system.link(temporary, to: path)
+      try system.synchronizeDirectory(try root)
+      if let keys = try read(path) { return SealingKeys(current: keys[0], older: Array(keys.dropFirst())) }
+    }
+    throw SealingError.invalidKeys(path)
   }
 
   /// Returns the keys, at least one; `nil` if there is no file.
@@ -92,7 +106,7 @@ extension FileSealingKeys {
 
   /// Writes a temporary file, and returns its path.
   private func write(_ keys: [SealingKey]) throws -> String {
-    let path = "\(try root)/.\(UUID().uuidString).temporary"
+    let path = "\(try root)/.\(UUID().uuidString)\(Self.temporary)"
     var file = try system.create(path)
     let text = keys.map { "\($0.base64)\n" }.joined()
     try Array(text.utf8).withUnsafeBytes { try file.write($0) }
@@ -101,22 +115,32 @@ extension FileSealingKeys {
     return path
   }
 
-  private func change(_ scope: Scope, _ body: ([SealingKey]) -> [SealingKey]) throws {
+  private func change(_ scope: Scope, _ body: ([SealingKey]) throws -> [SealingKey]) throws {
     _ = try keys(of: scope)
+    try locked {
+      let path = "\(try root)/\(Self.file(of: scope))"
+      guard let keys = try read(path) else { throw SealingError.invalidKeys(path) }
+      let temporary = try write(try body(keys))
+      try system.rename(temporary, to: path)
+      try system.synchronizeDirectory(try root)
+    }
+  }
+
+  private func locked(_ body: () throws -> Void) throws {
     let path = "\(try root)/lock"
     let lock = try openLock(path)
     guard try lock.lock() else {
       throw FilePersistence.Failure(operation: .lock, path: path, code: FileSystem.exists)
     }
-    try change(scope, while: lock, body)
+    try run(body, while: lock)
   }
 
-  private func change(_ scope: Scope, while lock: borrowing OpenFile, _ body: ([SealingKey]) -> [SealingKey]) throws {
-    let path = "\(try root)/\(Self.file(of: scope))"
-    guard let keys = try read(path) else { throw SealingError.invalidKeys(path) }
-    let temporary = try write(body(keys))
-    try system.rename(temporary, to: path)
-    try system.synchronizeDirectory(try root)
+  private func run(_ body: () throws -> Void, while lock: borrowing OpenFile) throws {
+    // A change that was interrupted has left all its keys.
+    for name in try system.list(try root) where name.hasSuffix(Self.temporary) {
+      try system.remove("\(try root)/\(name)")
+    }
+    try body()
   }
 
   private func openLock(_ path: String) throws -> OpenFile {

@@ -48,9 +48,12 @@
 
     /// Removes every key of `scope` but the current one.
     ///
-    /// - Throws: ``SealingError/keychain(_:)``, ``SealingError/invalidKeys(_:)``.
-    public func removeOlderKeys(of scope: Scope) throws {
-      try replace([try keys(of: scope).current], in: Self.account(of: scope))
+    /// - Throws: ``SealingError/otherCurrentKey(_:scope:)`` if that is not `key`,
+    ///   ``SealingError/keychain(_:)``, ``SealingError/invalidKeys(_:)``.
+    public func removeOlderKeys(of scope: Scope, keeping key: SealingKey.ID) throws {
+      let current = try keys(of: scope).current
+      guard current.id == key else { throw SealingError.otherCurrentKey(current.id, scope: scope) }
+      try replace([current], in: Self.account(of: scope))
     }
 
     /// Removes all keys of `scope`.

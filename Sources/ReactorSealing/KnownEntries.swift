@@ -15,11 +15,17 @@
     fileprivate struct State {
       var stored: [Scope: [UUID: StoredEntry]] = [:]
       var size = 0
+      /// The current keys that belong to what is stored.
+      var right: [Scope: SealingKey.ID] = [:]
     }
 
     private let state = Mutex(State())
     /// The bytes that are kept.
     private static let limit = 4 << 20
+
+    /// Returns `true` until a current key was compared with what is stored.
+    func isNew(_ key: SealingKey.ID, in scope: Scope) -> Bool { state.withLock { $0.right[scope] != key } }
+    func noteRight(_ key: SealingKey.ID, in scope: Scope) { state.withLock { $0.right[scope] = key } }
 
     func entries(of scope: Scope) -> [UUID: StoredEntry] { state.withLock { $0.stored[scope] ?? [:] } }
 
@@ -33,7 +39,7 @@
           state.stored[scope, default: [:]][id] = entry.stored
           state.size += entry.stored.bytes.count
         }
-        if state.size > Self.limit { state = State() }
+        if state.size > Self.limit { (state.stored, state.size) = ([:], 0) }
       }
     }
 

@@ -31,10 +31,7 @@
       case .noted: return keys
       case .right: break
       case .unread:
-        let entries = try await base.contents(of: SealCard.scope).entries
-        let card = try entries.first { $0.id == Self.id }.flatMap { entry throws(SealingError) in
-          try SealCard(entry.bytes, keys)
-        }
+        let card = try await read(keys)
         state.withLock { $0 = card == nil ? .right : .noted }
         if card != nil { return keys }
       }
@@ -43,10 +40,21 @@
       do {
         _ = try await base.commit([.add(StoredEntry(id: Self.id, lane: "", bytes: bytes))], in: SealCard.scope)
       } catch OutboxStorageError.duplicateEntry {
-        // Of another process; or changed, and then it says nothing.
+        // Of another process, maybe under another key; or changed, and then it says nothing.
+        _ = try await read(keys)
       }
       state.withLock { $0 = .noted }
       return keys
+    }
+
+    /// Returns the card; `nil` if there is none, or if it was changed.
+    ///
+    /// - Throws: ``SealingError/wrongStoreKey(stored:given:)``, errors of the storage.
+    private func read(_ keys: StoreKeys) async throws -> SealCard? {
+      for entry in try await base.contents(of: SealCard.scope).entries where entry.id == Self.id {
+        return try SealCard(entry.bytes, keys)
+      }
+      return nil
     }
   }
 #endif

@@ -89,11 +89,12 @@
     /// Returns the keys of a scope, once the cards say that the current one may have sealed
     /// something.
     ///
+    /// - Parameter isRead: Pass `true` to read the keys from the provider again.
     /// - Throws: ``SealingError/missingKey(_:scope:)`` if the provider lacks a key that has sealed
     ///   something; errors of the store.
-    func keys(of scope: Scope) async throws -> ScopeKeys {
+    func keys(of scope: Scope, read isRead: Bool = false) async throws -> ScopeKeys {
       let store = try await store()
-      var keys = try sealing.keys(of: scope)
+      var keys = try sealing.keys(of: scope, read: isRead)
       if let noted = state.withLock({ $0.noted[scope] }), noted.contains(keys.current.id),
         noted.isSubset(of: keys.ids)
       {

@@ -8,7 +8,7 @@
     /// beneath compares sealed ones. So each requirement becomes one of the bytes that are stored,
     /// if these are the same when they are opened.
     func commit(_ changes: [OutboxChange], in scope: Scope, as name: Scope) async throws -> [UInt64] {
-      let keys = try sealing.keys(of: scope)
+      let keys = try await rightKeys(of: scope, name)
       var stored = known.entries(of: scope)
       var isFresh = false
       var failure = OutboxStorageError.changedEntry(UUID())
@@ -33,6 +33,29 @@
         }
       }
       throw failure
+    }
+
+    /// Returns the keys of a scope, once one of them has sealed something of what is stored, or
+    /// nothing is.
+    ///
+    /// - Throws: ``SealingError/missingKey(_:scope:)``, errors of the storage.
+    private func rightKeys(of scope: Scope, _ name: Scope) async throws -> ScopeKeys {
+      let keys = try sealing.keys(of: scope)
+      guard known.isNew(keys.current.id, in: scope) else { return keys }
+      let contents = try await base.contents(of: name)
+      var ids = contents.entries.compactMap { stored in sealingID { try SealedEntry.keyID(of: stored) } }
+      ids += contents.identities.compactMap { identity in
+        sealingID { try SealedEntry.keyID(of: identity.value, identity.key) }
+      }
+      // One that was changed may have any id, so one that is right is enough.
+      if let first = ids.first, !ids.contains(where: { keys[$0] != nil }) { _ = try sealing.key(first, of: scope) }
+      known.noteRight(keys.current.id, in: scope)
+      return keys
+    }
+
+    /// Returns the id of a key; `nil` for what was changed or never sealed.
+    private func sealingID(_ body: () throws -> SealingKey.ID) -> SealingKey.ID? {
+      do { return try body() } catch { return nil }
     }
 
     /// Returns the stored entries that changes require.

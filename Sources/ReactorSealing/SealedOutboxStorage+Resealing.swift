@@ -7,17 +7,19 @@
     /// Seals every entry of `scope` and every id from a server with the current key, while the
     /// outbox is in use.
     ///
-    /// Each entry is replaced in one commit, unless another process has changed it meanwhile. A
-    /// pass that was cancelled, or whose process was killed, leaves every entry readable, and the
-    /// next pass continues it.
+    /// The pass reads the keys from the provider, and waits for the commits of this object that
+    /// began before. Each entry is replaced in one commit, unless another process has changed it
+    /// meanwhile. A pass that was cancelled, or whose process was killed, leaves every entry
+    /// readable, and the next pass continues it.
     ///
     /// - Throws: As ``contents(of:)``; `CancellationError`. What was sealed again stays so.
     @concurrent public func reseal(in scope: Scope) async throws -> ResealReport {
       let name = try await card.store(writes: false).scope(scope)
       var report = ResealReport()
       for _ in 0..<3 where !report.isComplete {
-        let keys = try sealing.keys(of: scope)
-        report.altered = []
+        let keys = try sealing.keys(of: scope, read: true)
+        await gate.settle()
+        (report.altered, report.key) = ([], keys.current.id)
         let contents = try await base.contents(of: name)
         var isOld = false
         for stored in contents.entries {
@@ -31,7 +33,7 @@
           try Task.checkCancellation()
           try await note(&report, &isOld) { try await resealID(temporary, name, with: keys) }
         }
-        report.isComplete = !isOld
+        report.isComplete = try !isOld && sealing.keys(of: scope, read: true).current.id == keys.current.id
       }
       return report
     }

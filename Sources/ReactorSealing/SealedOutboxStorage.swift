@@ -71,7 +71,7 @@
       guard !changes.isEmpty else { return [] }
       let name = try await card.store(writes: true).scope(scope)
       let namesIDs = changes.contains { if case .identify = $0 { true } else { false } }
-      guard namesIDs else { return try await commit(changes, in: scope, as: name) }
+      guard namesIDs else { return try await gate.count { try await commit(changes, in: scope, as: name) } }
       return try await gate.write(name) { try await commit(changes, in: scope, as: name) }
     }
 

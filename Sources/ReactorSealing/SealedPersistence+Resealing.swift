@@ -8,21 +8,27 @@
     public var resealed = 0
     /// A description of each that could not be opened, and was left as it is.
     public var altered: [String] = []
-    /// A Boolean value that indicates whether nothing needs an older key. The older keys may then
-    /// be removed, once every other store of the scope says so, too, and every other process has
-    /// read the keys again.
+    /// A Boolean value that indicates whether nothing needs a key but ``key``. The others may then
+    /// be removed, once every other store of the scope says so of the same key, and every other
+    /// process has read the keys again.
     public var isComplete = false
+    /// The id of the key that was the current one during the pass; `nil` before it has read one.
+    public var key: SealingKey.ID?
   }
 
   extension SealedPersistence {
     /// Seals every record of `scope` with the current key, while the store is in use.
     ///
     /// ```swift
-    /// try keys.addKey(of: scope)
-    /// sealing.reload()
-    /// if try await persistence.reseal(in: scope).isComplete { try keys.removeOlderKeys(of: scope)
+    /// let key = try keys.addKey(of: scope).id
+    /// let report = try await persistence.reseal(in: scope)
+    /// if report.isComplete, report.key == key {
+    ///   try keys.removeOlderKeys(of: scope, keeping: key)
     /// }
     /// ```
+    ///
+    /// The pass reads the keys from the provider, and waits for the saves of this object that began
+    /// before.
     ///
     /// Each record is replaced in one step. A pass that was cancelled, or whose process was killed,
     /// leaves every record readable, and the next pass continues it. Run it in one process of those
@@ -34,13 +40,14 @@
     /// - Throws: ``SealingError/missingKey(_:scope:)``, errors of the key provider, errors of the
     ///   store beneath, `CancellationError`. What was sealed again stays so.
     @concurrent public func reseal(in scope: Scope) async throws -> ResealReport {
-      let keys = try await cards.keys(of: scope)
       var report = ResealReport()
       var isOld = true
       // A process with the older keys may save meanwhile.
       for _ in 0..<3 where isOld {
+        let keys = try await cards.keys(of: scope, read: true)
+        await gate.settle()
         isOld = false
-        report.altered = []
+        (report.altered, report.key) = ([], keys.current.id)
         for entry in try await base.entries(in: keys.name, url: nil) {
           try Task.checkCancellation()
           guard let summary = try await cards.boxes(of: entry)?.summary else { continue }
@@ -52,9 +59,11 @@
             report.altered.append("\(error)")
           }
         }
+        guard !isOld else { continue }
+        // Unless the key was changed meanwhile: then the card has more than one.
+        report.isComplete = try sealing.keys(of: scope, read: true).current.id == keys.current.id
+        if report.isComplete { try await cards.noteCurrent(of: keys) }
       }
-      report.isComplete = !isOld
-      if report.isComplete { try await cards.noteCurrent(of: keys) }
       return report
     }
 

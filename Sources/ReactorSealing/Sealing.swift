@@ -21,6 +21,17 @@
       var scopes: [Scope: ScopeKeys] = [:]
       /// The scopes by their names in stores.
       var named: [Scope: Scope] = [:]
+      /// The number of reads that have begun, by any scope.
+      var reads = 0
+      /// The numbers of the reads that ``scopes`` are of.
+      var read: [Scope: Int] = [:]
+      /// The number of reads that had begun at the latest ``Sealing/reload()``.
+      var forgotten = 0
+
+      mutating func beginRead() -> Int {
+        reads += 1
+        return reads
+      }
     }
 
     private let provider: any SealingKeyProvider
@@ -31,23 +42,33 @@
 
     /// Forgets the keys, so that the next use reads them again. Call it after the keys have
     /// changed.
-    public func reload() { state.withLock { $0 = State() } }
+    public func reload() {
+      state.withLock { state in
+        let reads = state.reads
+        state = State()
+        (state.reads, state.forgotten) = (reads, reads)
+      }
+    }
 
     /// Returns the keys of the store, from the provider if need be.
     func store() throws -> StoreKeys {
       if let store = state.withLock({ $0.store }) { return store }
+      let number = state.withLock { $0.beginRead() }
       let store = StoreKeys(try provider.storeKey())
-      state.withLock { $0.store = store }
+      state.withLock { if number > $0.forgotten { $0.store = store } }
       return store
     }
 
-    /// Returns the keys of a scope.
+    /// Returns the keys of a scope. Keys of an earlier read never replace those of a later one.
     ///
     /// - Parameter isRead: Pass `true` to read them from the provider again.
     func keys(of scope: Scope, read isRead: Bool = false) throws -> ScopeKeys {
       if !isRead, let keys = state.withLock({ $0.scopes[scope] }) { return keys }
+      let number = state.withLock { $0.beginRead() }
       let keys = try ScopeKeys(try provider.keys(of: scope), of: scope, in: try store())
       state.withLock { state in
+        guard number > state.forgotten, number > state.read[scope, default: 0] else { return }
+        state.read[scope] = number
         state.scopes[scope] = keys
         state.named[keys.name] = scope
       }

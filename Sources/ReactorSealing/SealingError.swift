@@ -5,6 +5,8 @@ public import HTTPCaching
 @nonexhaustive public enum SealingError: Error, Sendable, Hashable {
   /// The provider does not have a key that has sealed data of the scope.
   case missingKey(SealingKey.ID, scope: Scope)
+  /// The current key of the scope is not the one to keep, but this one. Run the pass again.
+  case otherCurrentKey(SealingKey.ID, scope: Scope)
   /// The store was sealed under another ``SealingKeyProvider/storeKey()``.
   case wrongStoreKey(stored: SealingKey.ID, given: SealingKey.ID)
   /// The data were changed after they were sealed, or were moved from another place. The text names
@@ -28,6 +30,8 @@ extension SealingError: CustomStringConvertible, LocalizedError {
     switch self {
     case .missingKey(let id, let scope):
       "data of the scope \(scope) are sealed with the key \(id), which the provider does not have; give the key back, or remove the data with removeAll(in:)"
+    case .otherCurrentKey(let id, let scope):
+      "the current key of the scope \(scope) is now \(id), and no key was removed; seal again with it first"
     case .wrongStoreKey(let stored, let given):
       "the store is sealed under the store key \(stored), and the provider has \(given); give the right key back, or empty the store with removeAll(in: nil)"
     case .altered(let what): "\(what) was changed after it was sealed, or belongs elsewhere; it is not used"

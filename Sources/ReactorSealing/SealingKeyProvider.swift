@@ -54,7 +54,11 @@ public protocol RotatingSealingKeys: SealingKeyProvider {
   /// Removes every key of `scope` but the current one.
   ///
   /// What is still sealed with one of them can never be opened again.
-  func removeOlderKeys(of scope: Scope) throws
+  ///
+  /// - Parameter key: The id of the current key, ``ResealReport/key``.
+  /// - Throws: ``SealingError/otherCurrentKey(_:scope:)`` if the current key is another, and then
+  ///   nothing is removed.
+  func removeOlderKeys(of scope: Scope, keeping key: SealingKey.ID) throws
 
   /// Removes all keys of `scope`, for an owner who is gone. What they have sealed can never be
   /// opened again.

@@ -37,14 +37,14 @@
       seal = Seal(
         seal: { name, version, state in
           let keys = try sealing.keys(of: scope)
-          return [UInt8](try SealFormat.seal(state, .state, at: Self.place(keys, name, version), with: keys.current))
+          return [UInt8](try SealFormat.seal(state, .state, at: Self.place(scope, name, version), with: keys.current))
         },
         open: { name, version, state in
           let keys = try sealing.keys(of: scope)
           let what = "the state \(name)"
           let sealed = Data(state)
           do {
-            let content = try SealFormat.open(sealed, .state, at: Self.place(keys, name, version), what) {
+            let content = try SealFormat.open(sealed, .state, at: Self.place(scope, name, version), what) {
               try sealing.key($0, of: scope)
             }
             return ([UInt8](content), try SealFormat.keyID(of: sealed, .state, what) != keys.current.id)
@@ -57,8 +57,9 @@
         })
     }
 
-    private nonisolated static func place(_ keys: ScopeKeys, _ name: String, _ version: Int) -> [[UInt8]] {
-      [Array(keys.name.name.utf8), Array(name.utf8), Array("\(version)".utf8)]
+    /// The scope by its own name, so that another store key is not taken for damage.
+    private nonisolated static func place(_ scope: Scope, _ name: String, _ version: Int) -> [[UInt8]] {
+      [Array(scope.name.utf8), Array(name.utf8), Array("\(version)".utf8)]
     }
   }
 #endif

@@ -66,11 +66,11 @@ import ReactorSealing
     private static func rotate(
       _ keys: FileSealingKeys, _ sealing: Sealing, _ store: SealedPersistence, _ outbox: SealedOutboxStorage
     ) async throws {
-      try keys.addKey(of: scope)
+      let key = try keys.addKey(of: scope).id
       sealing.reload()
       let reports = [try await store.reseal(in: scope), try await outbox.reseal(in: scope)]
-      guard reports.allSatisfy(\.isComplete) else { return }
-      try keys.removeOlderKeys(of: scope)
+      guard reports.allSatisfy({ $0.isComplete && $0.key == key }) else { return }
+      try keys.removeOlderKeys(of: scope, keeping: key)
       sealing.reload()
       say("rotated")
     }

@@ -63,8 +63,11 @@ package struct HeldIDs {
     strings.contains(temporary) || numbers.contains(TemporaryID.number64(of: temporary))
   }
 
-  /// The ids as text, which ``note(_:)`` finds again.
-  package var texts: [String] { strings.sorted() + numbers.sorted().map(String.init) }
+  /// The ids as text, which ``note(_:)`` finds again. A user's text that only begins as an id does
+  /// is not among them.
+  package var texts: [String] {
+    strings.filter(TemporaryID.isTemporary).sorted() + numbers.sorted().map(String.init)
+  }
 
   package mutating func note(_ bytes: Data) {
     bytes.withUnsafeBytes { bytes in

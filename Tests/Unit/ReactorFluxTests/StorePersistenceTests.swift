@@ -240,6 +240,7 @@ private final class Settings: PlainStore, Snapshotting {
       return
     }
     await run(1)
+    #expect(await persistence?.saveAll() == false)
     #expect(files == ["settings.state"])
     #expect(reports?.errors.count == 1)
   }
@@ -278,6 +279,25 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(reports?.errors.count == before + 1)
     try launch()
     #expect(try state.values == [1])
+  }
+
+  @Test func `every persisted store is saved on demand, and one that is gone is not said to be`() async throws {
+    try launch()
+    #expect(await persistence?.saveAll() == true)
+    #expect(files == ["settings.state"] && encodings.withLock(\.self) == 1)
+    try launch()
+    #expect(await persistence?.saveAll() == true)
+    #expect(encodings.withLock(\.self) == 2)
+    let last = persistence
+    (dispatcher, persistence, reports) = (Dispatcher(), nil, nil)
+    #expect(await last?.saveAll() == false)
+  }
+
+  @Test func `a persistence is released with its dispatcher`() throws {
+    try launch()
+    weak let released = persistence
+    (dispatcher, persistence, reports) = (Dispatcher(), nil, nil)
+    #expect(released == nil)
   }
 
   @Test func `a persisted store has its own name, which may have any characters`() throws {

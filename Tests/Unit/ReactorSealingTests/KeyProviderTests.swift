@@ -35,10 +35,27 @@
         #expect(try keys.keys(of: "ada") == SealingKeys(current: second, older: [first]))
         let third = try FileSealingKeys(directory: directory).addKey(of: "ada")
         #expect(try keys.keys(of: "ada") == SealingKeys(current: third, older: [second, first]))
-        try keys.removeOlderKeys(of: "ada")
+        #expect(
+          await sealingError { try keys.removeOlderKeys(of: "ada", keeping: second.id) }
+            == .otherCurrentKey(third.id, scope: "ada"))
+        #expect(try keys.keys(of: "ada").older.count == 2)
+        try keys.removeOlderKeys(of: "ada", keeping: third.id)
         #expect(try keys.keys(of: "ada") == SealingKeys(current: third))
         try keys.removeKeys(of: "ada")
         #expect(try keys.keys(of: "ada").current != third)
+      }
+    }
+
+    @Test func `leave none behind in the files of changes that were interrupted`() async throws {
+      try await withTemporaryDirectory { directory in
+        let keys = FileSealingKeys(directory: directory)
+        try keys.addKey(of: "ada")
+        for body in [{ try keys.addKey(of: "ada") }, { try keys.removeKeys(of: "ada") }] as [() throws -> Void] {
+          let left = directory.appending(path: ".\(UUID().uuidString).temporary")
+          try Data("all keys".utf8).write(to: left)
+          try body()
+          #expect(!FileManager.default.fileExists(atPath: left.path(percentEncoded: false)))
+        }
       }
     }
 

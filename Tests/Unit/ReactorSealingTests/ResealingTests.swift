@@ -31,6 +31,25 @@
     }
   }
 
+  /// Keys of which one read lasts until something else has happened.
+  private final class InterruptedKeys: SealingKeyProvider {
+    let keys: TestKeys
+    let meanwhile = Mutex<(@Sendable () throws -> Void)?>(nil)
+
+    init(keys: TestKeys) { self.keys = keys }
+
+    func storeKey() throws -> SealingKey { try keys.storeKey() }
+    func keys(of scope: Scope) throws -> SealingKeys {
+      let found = try keys.keys(of: scope)
+      let body = meanwhile.withLock { body in
+        defer { body = nil }
+        return body
+      }
+      try body?()
+      return found
+    }
+  }
+
   @Suite(.timeLimit(.minutes(5))) struct `A rotation of keys` {
     private let keys = TestKeys()
     private let base = HeldSaves()
@@ -61,7 +80,7 @@
       let report = try await store.reseal(in: scope)
       #expect(report.resealed == 19)
       #expect(report.isComplete && report.altered.isEmpty)
-      try keys.removeOlderKeys(of: scope)
+      try keys.removeOlderKeys(of: scope, keeping: keys[scope].current.id)
       #expect(keys[scope].current.id != old)
       let fresh = open()
       try await expectAll(20, in: fresh)
@@ -91,7 +110,7 @@
       try await expectAll(10, in: store)
       let report = try await open().reseal(in: scope)
       #expect((1...9).contains(report.resealed) && report.isComplete)
-      try keys.removeOlderKeys(of: scope)
+      try keys.removeOlderKeys(of: scope, keeping: keys[scope].current.id)
       try await expectAll(10, in: open())
     }
 
@@ -109,6 +128,50 @@
       #expect(report.resealed == 2)
       #expect(report.altered.count == 1 && !report.isComplete)
       #expect(try await base.load(entry.key) == record)
+    }
+
+    @Test func `waits for a save that has read the keys before`() async throws {
+      let store = open()
+      try await fill(store, 1)
+      let gate = Gate()
+      let name = try store.name(of: key(1), in: store.sealing.store())
+      base.before.withLock { [base] in
+        $0 = { key, _ in
+          guard key == name else { return }
+          base.before.withLock { $0 = nil }
+          try await gate.wait()
+        }
+      }
+      async let saved: Void = store.save(.sample(key(1), "1"), for: key(1))
+      try await gate.waitForArrival()
+      // Without a reload: the pass reads the keys itself.
+      let new = try keys.addKey(of: scope).id
+      let waiting = Gate()
+      store.gate.notify { waiting.open() }
+      async let report = store.reseal(in: scope)
+      try await waiting.wait()
+      gate.open()
+      try await saved
+      let done = try await report
+      #expect(done.isComplete && done.key == new && done.resealed == 2)
+      try keys.removeOlderKeys(of: scope, keeping: new)
+      try await expectAll(2, in: open())
+    }
+
+    @Test(arguments: [true, false])
+    func `is not forgotten because of a read of the keys that began before it`(reloads: Bool) throws {
+      let provider = InterruptedKeys(keys: keys)
+      let sealing = Sealing(keys: provider)
+      provider.meanwhile.withLock { [keys, scope] in
+        $0 = {
+          try keys.addKey(of: scope)
+          if reloads { sealing.reload() } else { _ = try sealing.keys(of: scope, read: true) }
+        }
+      }
+      let old = keys[scope].current.id
+      #expect(try sealing.keys(of: scope).current.id == old)
+      #expect(keys[scope].current.id != old)
+      #expect(try sealing.keys(of: scope).current.id == keys[scope].current.id)
     }
 
     @Test func `never undoes a save that begins while its record is sealed again`() async throws {
@@ -178,7 +241,7 @@
         try await group.waitForAll()
       }
       #expect(try await store.reseal(in: scope).isComplete)
-      try keys.removeOlderKeys(of: scope)
+      try keys.removeOlderKeys(of: scope, keeping: keys[scope].current.id)
       for index in 0..<40 {
         let expected = index.isMultiple(of: 4) ? nil : Data("\(index) 4".utf8)
         #expect(try await open().load(key(index))?.body == expected)

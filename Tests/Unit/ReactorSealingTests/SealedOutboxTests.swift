@@ -4,6 +4,8 @@
   import ReactorConformance
   import ReactorCore
   import ReactorOutbox
+  import ReactorTesting
+  import Synchronization
   import TestSupport
   import Testing
 
@@ -12,6 +14,33 @@
   #if SQLite
     import ReactorSQLite
   #endif
+
+  /// A storage that does something else before one commit.
+  private final class RacedStorage: OutboxStorage {
+    let base: MemoryOutboxStorage
+    let before = Mutex<(@Sendable () async throws -> Void)?>(nil)
+
+    init(base: MemoryOutboxStorage) { self.base = base }
+
+    func contents(of scope: Scope) async throws -> OutboxContents { try await base.contents(of: scope) }
+    func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+      let body = before.withLock { body in
+        defer { body = nil }
+        return body
+      }
+      try await body?()
+      return try await base.commit(changes, in: scope)
+    }
+    func claim(
+      _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
+    ) async throws -> StoredEntry? {
+      try await base.claim(id, in: scope, by: process, now: now, until: until)
+    }
+    func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+      try await base.release(id, in: scope, by: process)
+    }
+    func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
+  }
 
   @Suite(.timeLimit(.minutes(10))) struct `A sealed storage of an outbox` {
     private let keys = TestKeys()
@@ -58,6 +87,8 @@
     #endif
 
     @Test func `leaves nothing readable in the files but random ids`() async throws {
+      // Three letters would be in hexadecimal names now and then.
+      let scope: Scope = "ada lovelace"
       try await withTemporaryDirectory { directory in
         let storage = SealedOutboxStorage(FileOutboxStorage(directory: directory), sealing: Sealing(keys: keys))
         _ = try await storage.commit(
@@ -65,8 +96,8 @@
         )
         var all = Data()
         for file in files(in: directory) { all.append((try? Data(contentsOf: file)) ?? Data()) }
-        for text in ["private", "ada"] { #expect(all.range(of: Data(text.utf8)) == nil, "\(text)") }
-        #expect(!files(in: directory).map { $0.path() }.joined().contains(SHA256Digest.hex(Array("ada".utf8))))
+        for text in ["private", scope.name] { #expect(all.range(of: Data(text.utf8)) == nil, "\(text)") }
+        #expect(!files(in: directory).map { $0.path() }.joined().contains(SHA256Digest.hex(Array(scope.name.utf8))))
       }
     }
 
@@ -80,6 +111,15 @@
       #expect(!held.contains(TemporaryID().string))
     }
 
+    @Test func `shows no text that only begins as a temporary id does`() async throws {
+      let storage = open()
+      let added = entry("tmp-a private text\nof a user, and what follows it; tmp-0123abcd-private")
+      _ = try await storage.commit([.add(added)], in: scope)
+      let bytes = try #require(try await stored().entries.first).bytes
+      #expect(bytes.range(of: Data("private".utf8)) == nil)
+      #expect(try await storage.contents(of: scope).entries.map(\.bytes) == [added.bytes])
+    }
+
     @Test func `says which key is missing, and leaves no entry out`() async throws {
       try await commit(entry("1"))
       let right = keys[scope]
@@ -88,6 +128,7 @@
       let before = try await stored()
       #expect(await sealingError { _ = try await open().contents(of: scope) } == missing)
       #expect(await sealingError { _ = try await open().reseal(in: scope) } == missing)
+      #expect(await sealingError { try await commit(entry("2")) } == missing)
       #expect(try await stored() == before)
       keys[scope] = right
       #expect(try await open().contents(of: scope).entries.map(\.bytes) == [Data("1".utf8)])
@@ -103,6 +144,44 @@
       #expect(await sealingError { try await open().removeAll(in: scope) } == wrong)
       keys.store = right
       #expect(try await open().contents(of: scope).entries.count == 1)
+    }
+
+    @Test func `notices that another process has made the card under another key`() async throws {
+      let other = TestKeys()
+      let raced = RacedStorage(base: base)
+      raced.before.withLock { [base, keys, scope] in
+        $0 = {
+          _ = try await SealedOutboxStorage(base, sealing: Sealing(keys: keys))
+            .commit([.add(StoredEntry(id: UUID(), lane: "", bytes: Data("1".utf8)))], in: scope)
+        }
+      }
+      let storage = SealedOutboxStorage(raced, sealing: Sealing(keys: other))
+      #expect(
+        await sealingError { _ = try await storage.commit([.add(entry("2"))], in: scope) }
+          == .wrongStoreKey(stored: keys.store.id, given: other.store.id))
+      #expect(try await open().contents(of: scope).entries.map(\.bytes) == [Data("1".utf8)])
+    }
+
+    @Test func `is sealed again only after commits that have read the keys before`() async throws {
+      let held = RacedStorage(base: base)
+      let storage = SealedOutboxStorage(held, sealing: Sealing(keys: keys))
+      _ = try await storage.commit([.add(entry("1"))], in: scope)
+      let gate = Gate()
+      held.before.withLock { $0 = { try await gate.wait() } }
+      let added = entry("2")
+      async let committed = storage.commit([.add(added)], in: scope)
+      try await gate.waitForArrival()
+      let new = try keys.addKey(of: scope).id
+      let waiting = Gate()
+      storage.gate.notify { waiting.open() }
+      async let report = storage.reseal(in: scope)
+      try await waiting.wait()
+      gate.open()
+      _ = try await committed
+      let done = try await report
+      #expect(done.isComplete && done.key == new && done.resealed == 2)
+      try keys.removeOlderKeys(of: scope, keeping: new)
+      #expect(try await open().contents(of: scope).entries.count == 2)
     }
 
     private func commit(_ entry: StoredEntry) async throws { _ = try await open().commit([.add(entry)], in: scope) }
@@ -160,8 +239,9 @@
         try await storage.commit([.require(entries[0])], in: scope)
       }
       storage.sealing.reload()
-      try keys.removeOlderKeys(of: scope)
-      _ = try await other.reseal(in: scope)
+      // The commit has sealed with the older key again.
+      #expect(try await other.reseal(in: scope).resealed == 1)
+      try keys.removeOlderKeys(of: scope, keeping: keys[scope].current.id)
       let contents = try await other.contents(of: scope)
       #expect(contents.entries.map(\.bytes) == [changed.bytes] + entries.dropFirst().map(\.bytes))
       #expect(contents.identities == ["a": Data("7".utf8)])

@@ -29,6 +29,7 @@
     private var failures: [FluxError] = []
     private var dispatcher = Dispatcher()
     private var persistence: StorePersistence?
+    private var sealing: Sealing?
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
@@ -41,10 +42,12 @@
       dispatcher = Dispatcher()
       failures = []
       dispatcher.onFailure = { [weak self] in self?.failures.append($0) }
+      let sealing = Sealing(keys: keys)
       let persistence = StorePersistence(
-        directory: directory.path(percentEncoded: false), sealing: Sealing(keys: keys), scope: "ada",
+        directory: directory.path(percentEncoded: false), sealing: sealing, scope: "ada",
         delay: .seconds(3600), encode: { try JSONEncoder().encode($0) },
         decode: { try JSONDecoder().decode($0, from: Data($1)) })
+      (self.sealing, self.persistence) = (sealing, persistence)
       try dispatcher.register(Settings.self)
       try dispatcher.persist(Settings.self, as: name, with: persistence)
       if let note { dispatcher.dispatch(.note, note) }
@@ -70,6 +73,7 @@
         return
       }
       #expect(error as? SealingError == .missingKey(right.current.id, scope: "ada"))
+      #expect(await persistence?.saveAll() == false)
       keys.isLocked = true
       try await launch(note: "three")
       keys.isLocked = false
@@ -83,9 +87,27 @@
       try await launch(note: "one")
       try keys.addKey(of: "ada")
       #expect(try await launch() == ["one"])
-      try keys.removeOlderKeys(of: "ada")
+      try keys.removeOlderKeys(of: "ada", keeping: keys["ada"].current.id)
       #expect(try await launch() == ["one"])
       #expect(failures.isEmpty)
+    }
+
+    @Test func `is sealed with the new key when all are saved, though it has not changed`() async throws {
+      try await launch(note: "one")
+      let key = try keys.addKey(of: "ada").id
+      sealing?.reload()
+      #expect(await persistence?.saveAll() == true)
+      try keys.removeOlderKeys(of: "ada", keeping: key)
+      #expect(try await launch() == ["one"])
+      #expect(failures.isEmpty)
+    }
+
+    @Test func `is not taken for damaged under another key of the store`() async throws {
+      try await launch(note: "one")
+      keys.store = SealingKey()
+      #expect(try await launch() == ["one"])
+      #expect(failures.isEmpty)
+      #expect(try names == ["settings.state"])
     }
 
     @Test func `is set aside where it was changed, was never sealed, or is another store's`() async throws {

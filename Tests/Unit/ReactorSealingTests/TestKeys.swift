@@ -51,7 +51,11 @@
       return key
     }
 
-    func removeOlderKeys(of scope: Scope) throws { self[scope].older = [] }
+    func removeOlderKeys(of scope: Scope, keeping key: SealingKey.ID) throws {
+      let current = self[scope].current.id
+      guard current == key else { throw SealingError.otherCurrentKey(current, scope: scope) }
+      self[scope].older = []
+    }
     func removeKeys(of scope: Scope) throws { self[scope] = SealingKeys(current: SealingKey()) }
   }
 
