@@ -44,12 +44,14 @@ extension Dispatcher {
     guard missing.isEmpty else { throw .missingStores(missing) }
     for action in log.actions { try tables.check(action.name, action.payloadType) }
     try alone {
-      (isReplaying, isReplayingLog) = (true, true)
+      isReplaying = true
+      isReplayingLog = true
       for action in log.actions {
         action.base.handle(in: self)
         run.notifyChanges()
       }
-      (isReplaying, isReplayingLog) = (false, false)
+      isReplaying = false
+      isReplayingLog = false
     }
   }
 }

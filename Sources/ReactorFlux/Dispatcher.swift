@@ -44,8 +44,8 @@
   /// A Boolean value that indicates whether a log is being replayed or a snapshot restored.
   ///
   /// Actions that handlers and observers dispatch meanwhile are dropped, since the log contains
-  /// them. Actions that they post are not dropped; handlers that post have to check this property. An
-  /// effect starts while a snapshot is restored, and not while a log is replayed.
+  /// them. Actions that they post are not dropped; handlers that post have to check this property.
+  /// An effect starts while a snapshot is restored, and not while a log is replayed.
   public internal(set) var isReplaying = false
   /// A Boolean value that indicates whether a log is being replayed, which starts no effects.
   var isReplayingLog = false

@@ -71,8 +71,9 @@ extension Dispatcher {
   /// ```
   ///
   /// Actions that observers dispatch are handled afterwards. A reset is no action: no log has it.
-  /// Where a replay must repeat it, dispatch an event that the stores handle. Actions that were posted
-  /// before are handled first, and all effects are cancelled: neither reaches the next user's stores.
+  /// Where a replay must repeat it, dispatch an event that the stores handle. Actions that were
+  /// posted before are handled first, and all effects are cancelled: neither reaches the next
+  /// user's stores.
   ///
   /// - Throws: ``FluxError/busy`` within a handler or an observer.
   public func reset() throws(FluxError) {
@@ -83,8 +84,8 @@ extension Dispatcher {
     try reset(stores)
   }
 
-  /// Restores the state that the given stores had when they were registered, as ``reset()`` does. Posted
-  /// actions and effects continue.
+  /// Restores the state that the given stores had when they were registered, as ``reset()`` does.
+  /// Posted actions and effects continue.
   ///
   /// ```swift
   /// try dispatcher.reset(Session.self, Drafts.self)
