@@ -1,6 +1,6 @@
 public import Foundation
 public import HTTPTypes
-public import ReactorCore
+import ReactorCore
 public import ReactorMiddleware
 public import ReactorTesting
 

@@ -228,7 +228,9 @@ private struct Generator {
     case 2: return Double(count(0...9_999_999_999_999_999)) / Double(count(1...9) * 1_000)
     case 3: return Double(bitPattern: random.next())
     case 4: return Double(sign: .minus, exponent: count(40...60), significand: 1.5)
-    case 5: return [0, -0.0, 1e100, 1e16, 5e-324, .greatestFiniteMagnitude, 0.0001, 0.00001, 0.001][count(0...8)]
+    case 5:
+      return [0, -0.0, 1e100, 1e16, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0.0001, 0.00001, 0.001][
+        count(0...8)]
     case 6: return Double(count(0...99_999)) * 0.01
     default: return Double(count(0...9)) + 0.1 + 0.2
     }
