@@ -48,7 +48,7 @@ public import HTTPTypes
   case network(any Error)
   /// Signing in failed. Let the user sign in again.
   ///
-  /// Either the server refused the credential and ``Authenticator/refresh(_:)`` failed with this
+  /// Either the server refused the credential and `Authenticator.refresh(_:)` failed with this
   /// error, or the user has signed out (``SignedOut``). Every request that waited for the refresh
   /// fails with this error, without a retry.
   case authentication(any Error)

@@ -47,6 +47,15 @@ extension FileAttributeKey {
 }
 
 /// The other strategies are inherited.
+open class JSONEncoder: Foundation.JSONEncoder {
+  public enum DateEncodingStrategy: Sendable {
+    case deferredToDate, secondsSince1970, millisecondsSince1970, iso8601
+    case formatted(DateFormatter)
+    case custom(@Sendable (Date, any Encoder) throws -> Void)
+  }
+}
+
+/// The other strategies are inherited.
 open class JSONDecoder: Foundation.JSONDecoder {
   public enum DateDecodingStrategy: Sendable {
     case deferredToDate, secondsSince1970, millisecondsSince1970, iso8601
