@@ -39,7 +39,7 @@ extension ToldValue {
     }
   }
 
-  /// What describes the earlier bytes, or when they were sent.
+  /// The fields that describe the earlier bytes, or the time at which they were sent.
   private static let outdatedFields = [
     "Age", "Date", "Expires", "Last-Modified", "Content-Length", "Content-MD5", "Digest", "Content-Digest",
     "Repr-Digest", "Content-Encoding", "Signature", "Signature-Input",

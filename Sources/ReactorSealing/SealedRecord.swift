@@ -76,7 +76,7 @@
       }
     }
 
-    /// What a listing needs of a record.
+    /// The parts of a record that a listing needs.
     struct Summary {
       var identity: String
       var fetchedAt: Date

@@ -53,7 +53,7 @@ public protocol RotatingSealingKeys: SealingKeyProvider {
 
   /// Removes every key of `scope` but the current one.
   ///
-  /// What is still sealed with one of them can never be opened again.
+  /// Data that is still sealed with one of them can never be opened again.
   ///
   /// - Parameter key: The id of the current key, ``ResealReport/key``.
   /// - Throws: ``SealingError/otherCurrentKey(_:scope:)`` if the current key is another, and then

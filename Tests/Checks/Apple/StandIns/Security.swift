@@ -1,4 +1,4 @@
-/// What KeychainSealingKeys uses of Apple's Security.
+/// The part that KeychainSealingKeys uses of Apple's Security.
 
 public typealias OSStatus = Int32
 public typealias CFTypeRef = Any
