@@ -32,6 +32,8 @@ final class KeyState: MemoryEntry {
   var watch: (any AnyObject & Sendable)?
   /// A newer record that the layer has stored; `nil` if ``copy`` is up to date.
   private var outdated: NewerRecord?
+  /// The strong entity tag of the version that ``copy`` has replaced, and that a replica may still send.
+  var replacedTag: String?
   /// The error of the latest attempt.
   var error: ReactorError? {
     didSet {

@@ -123,7 +123,7 @@ final class ChangeMarks: Sendable {
       for group in change.set.groups where state.groups[group]?.number ?? 0 < number { state.groups[group] = mark }
       for path in change.set.paths where state.paths[path]?.number ?? 0 < number { state.paths[path] = mark }
       for url in change.set.urls {
-        let mark = Self.next(after: state.urls[url], mark, change.tags[url], held[url] ?? [], change.isInOrder)
+        let mark = Self.next(after: state.urls[url], mark, of: change, url, held[url] ?? [])
         state.urls[url] = mark
         if let older = mark.tags?.older, !older.isEmpty { marked.older[url] = Set(older) }
       }
@@ -136,10 +136,12 @@ final class ChangeMarks: Sendable {
 
   /// Returns the mark of a URL after a change.
   private static func next(
-    after old: Mark?, _ new: Mark, _ tag: String?, _ held: [String], _ isInOrder: Bool
+    after old: Mark?, _ new: Mark, of change: ToldChange, _ url: String, _ held: [String]
   ) -> Mark {
     var mark = new
-    guard let tag else { return old.map { $0.number > new.number ? $0 : new } ?? new }
+    let from = [change.from].compactMap(\.self)
+    let held = from + held
+    guard let tag = change.tags[url] else { return old.map { $0.number > new.number ? $0 : new } ?? new }
     guard let old else {
       mark.tags = ToldTags(current: tag, held: held)
       return mark
@@ -148,7 +150,7 @@ final class ChangeMarks: Sendable {
       // A later change was told already. A version that this client has written may be from after
       // it.
       mark = old
-      if isInOrder { mark.tags?.add([tag]) } else { mark.tags?.forget(tag) }
+      if change.isInOrder { mark.tags?.add(from + [tag]) } else { mark.tags?.forget(tag) }
       return mark
     }
     if var tags = old.tags, tags.current == tag {

@@ -10,6 +10,8 @@ package struct ToldChange: Sendable {
   /// A Boolean value that indicates whether the change was made before all that were told later,
   /// even if it is marked after them.
   var isInOrder = false
+  /// The strong entity tag from before the change, if the server has told it.
+  var from: String?
 
   package init(_ set: KeySet, tags: [String: String] = [:]) { (self.set, self.tags) = (set, tags) }
 }

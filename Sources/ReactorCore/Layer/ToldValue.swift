@@ -57,7 +57,7 @@ extension LayerContext {
   /// Marks the change of a value that was told, for the copies that were not replaced.
   package func mark(_ change: ToldChange, of value: ToldChangeOfValue) {
     var change = change
-    change.isInOrder = true
+    (change.isInOrder, change.from) = (true, value.value.from)
     mark(change, as: value.moment)
   }
 }

@@ -22,12 +22,14 @@ extension EngineState {
     return set.urls.flatMap { memory.entries(ofURL: $0) }
   }
 
-  /// Returns the versions of a URL that are in memory.
+  /// Returns the versions of a URL that are in memory, and under zero those that they have replaced.
   mutating func versions(of url: String) -> [HeldVersion] {
     memory.entries(ofURL: url).flatMap { entry in
-      entry.copies.filter { !$0.isLocal }.map {
-        HeldVersion(key: entry.key, tag: $0.head?.strongTag, number: $0.generation)
-      }
+      let replaced = entry.replacedTag.map { HeldVersion(key: entry.key, tag: $0, number: 0) }
+      return [replaced].compactMap(\.self)
+        + entry.copies.filter { !$0.isLocal }.map {
+          HeldVersion(key: entry.key, tag: $0.head?.strongTag, number: $0.generation)
+        }
     }
   }
 

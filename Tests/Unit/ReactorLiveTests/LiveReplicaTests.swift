@@ -69,6 +69,29 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    // The version that the layer had before, and one that it has never had.
+    (1, #"{"url":"posts/1","etag":"\"3\""}"#),
+    (4, #"{"url":"posts/1","from":"\"1\"","etag":"\"3\"","merge":{"likes":3}}"#),
+  ])
+  func `that is late lets no replica bring back a version from before it`(_ first: Int, _ late: String) async {
+    await Newsroom.run { newsroom, layer in
+      newsroom.likes.change { $0[1] = first }
+      let screen = try await Self.begin(newsroom, layer)
+      newsroom.likes.change { $0[1] = 4 }
+      _ = try await layer.reactor(Post.self).fetch("posts/1", policy: .networkOnly)
+      newsroom.replica.change { $0 = 1 }
+      newsroom.tell(late, at: "a.2")
+      newsroom.tell(#"{"url":"posts/1","etag":"\"4\""}"#, at: "a.3")
+      try await newsroom.settle(.milliseconds(200))
+      #expect(screen.isStale)
+      newsroom.replica.change { $0 = nil }
+      try await newsroom.settle(.seconds(10))
+      #expect(screen.likes == 4)
+      #expect(!screen.isStale)
+    }
+  }
+
   @Test func `accepts a version that nobody has told`() async {
     await Newsroom.run { newsroom, layer in
       let screen = try await Self.begin(newsroom, layer)

@@ -121,19 +121,26 @@ extension OutboxReference {
 
   /// An entry with a form is added: the copy of that is whole, as the user has submitted it. From
   /// now on it stays as it is.
-  func judgeCopy(_ stored: StoredEntry, in scope: Scope) async {
-    guard let entry = try? OutboxEntry(decoding: stored), let request = entry.request, request.hasForm else { return }
-    let form = await files?.form(of: entry.id, in: scope) ?? Data()
+  ///
+  /// - Returns: `false` if its copy is gone: a removal took it, and the entry must not be added.
+  func judgeCopy(_ stored: StoredEntry, in scope: Scope) async -> Bool {
+    guard let entry = try? OutboxEntry(decoding: stored), let request = entry.request, request.hasForm else {
+      return true
+    }
+    guard let form = await files?.form(of: entry.id, in: scope) else { return false }
     guard let mark = record(entry.id)?.errand.mark, let upload = upload(mark) else {
-      return world.check(false, "a form is added that nobody has submitted")
+      world.check(false, "a form is added that nobody has submitted")
+      return true
     }
     if let known = server.forms.value[mark] {
-      return world.check(form == known, "the form \(mark) is another one when its entry is added again")
+      world.check(form == known, "the form \(mark) is another one when its entry is added again")
+      return true
     }
     let type = request.fields.first { $0.name.lowercased() == "content-type" }?.value ?? ""
     world.check(
       upload.matches(form, contentType: type), "of the form \(mark), \(form.count) bytes are added: \(upload)")
     server.forms.change { $0[mark] = form }
+    return true
   }
 
   /// An entry that a user discards has an outcome that has not changed: in the store, it waits for

@@ -130,7 +130,8 @@ extension OutboxReference {
         let isLater = number == client && view.removalAsked < now
         return view.owner == errand.owner && view.storeRemovals > 0 && !isLater
       }
-      state.records[id]?.isGone = isBeingRemoved
+      // A process that has ended has no memory any more.
+      state.records[id]?.isGone = isBeingRemoved || traits.storage == .memory && state.memories[client] == nil
       state.ids[errand.mark] = id
       guard var view = state.views[client] else { return }
       view.errands[id] = view.resolved(errand)

@@ -165,8 +165,15 @@ struct NotedStorage: FormStorage {
       book.changeView(client) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
     book.judgeDecisions(changes, in: client, knowsAll: knowsAll)
-    for case .add(let stored) in changes where !desk.process.hasCrashed { await book.judgeCopy(stored, in: scope) }
-    do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
+    var hasCopies = true
+    for case .add(let stored) in changes where !desk.process.hasCrashed {
+      hasCopies = await book.judgeCopy(stored, in: scope) && hasCopies
+    }
+    do {
+      let numbers = try await base.commit(changes, in: scope)
+      book.world.check(hasCopies || desk.process.hasCrashed, "an entry is added whose form is gone")
+      return numbers
+    } catch is FaultyPersistence.Crashed {
       // The work of the crashed process no longer matters, and it stops soonest if nothing fails.
       return Array(repeating: 1, count: changes.count)
     }
