@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // The version that the layer had before, and one that it has never had.
+    // A version that the layer had before, and a version that it has never had.
     (1, #"{"url":"posts/1","etag":"\"3\""}"#),
     (4, #"{"url":"posts/1","from":"\"1\"","etag":"\"3\"","merge":{"likes":3}}"#),
   ])
