@@ -35,38 +35,46 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// ``Snapshot/fetchedAt``. Replacing this step or ``loadFromPersistence`` ends the reuse of
   /// models that are already parsed.
   public var network: @Sendable (Resource, ReactorFlow<Model>.Context) async throws -> Snapshot<Model> {
-    didSet { (decoded, parseRecord) = (DecodedModelLookup(), nil) }
+    get {
+      { [network = steps.network] in try await network($0, $1.fields).typed(as: Model.self) }
+    }
+    set {
+      steps.network = { try await newValue($0, Context($1)).erased }
+      (steps.decoded, steps.parseRecord) = (DecodedModelLookup(), nil)
+    }
   }
   /// Loads the persisted model; `nil` if nothing is stored. A thrown error counts as a miss and is
   /// reported as an event.
   public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>? {
-    didSet { (decoded, loadsAtOnce) = (DecodedModelLookup(), false) }
+    get {
+      { [load = steps.loadFromPersistence] in try await load($0)?.typed(as: Model.self) }
+    }
+    set {
+      steps.loadFromPersistence = { try await newValue($0)?.erased }
+      (steps.decoded, steps.loadsAtOnce) = (DecodedModelLookup(), false)
+    }
   }
   /// Persists a model that came from the network or was written locally; a local one has no
   /// ``Snapshot/record``.
-  public var saveToPersistence: @Sendable (Snapshot<Model>, Resource) async throws -> Void
+  public var saveToPersistence: @Sendable (Snapshot<Model>, Resource) async throws -> Void {
+    get {
+      { [save = steps.saveToPersistence] in try await save($0.erased, $1) }
+    }
+    set { steps.saveToPersistence = { try await newValue($0.typed(as: Model.self), $1) } }
+  }
   /// Removes the persisted model. Default: does nothing.
-  public var removeFromPersistence: @Sendable (Resource) async throws -> Void
+  public var removeFromPersistence: @Sendable (Resource) async throws -> Void {
+    get { steps.removeFromPersistence }
+    set { steps.removeFromPersistence = newValue }
+  }
   /// The configuration of the reactor that runs this flow.
-  public var configuration: ReactorConfiguration
+  public var configuration: ReactorConfiguration {
+    get { steps.configuration }
+    set { steps.configuration = newValue }
+  }
 
-  /// The state shared with the other reactors of a layer. A flow of closures has its own layer.
-  let layer: LayerContext
-  /// Marks the persisted record stale.
-  var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
-  /// Returns `true` if the persistence may hold a value that the server has sent.
-  var holdsAnswer: @Sendable (Resource) async throws -> Bool = { _ in true }
-  /// Parses an exchange that no step has requested; `nil` if the network step is the program's own.
-  var parseRecord: (@Sendable (Record, RecordKey) throws -> Snapshot<Model>)?
-  /// A Boolean value that indicates whether ``saveToPersistence`` saves at all.
-  var isPersistent: Bool
-  /// A Boolean value that indicates whether ``loadFromPersistence`` may run on the caller's thread.
-  var loadsAtOnce = false
-  /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step
-  /// disconnects it, since the new step may parse the bytes differently.
-  var decoded = DecodedModelLookup()
-  /// The presentation of the models; `nil` if the type has none, or is not erased.
-  package internal(set) var presentation: (any ModelPresentation)?
+  /// The steps without the type of the models.
+  var steps: FlowSteps
 
   /// Creates a flow from closures, with its own layer.
   ///
@@ -79,13 +87,15 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
     removeFromPersistence: @escaping @Sendable (Resource) async throws -> Void = { _ in }
   ) {
-    self.network = network
-    self.loadFromPersistence = loadFromPersistence
-    self.saveToPersistence = saveToPersistence
-    self.removeFromPersistence = removeFromPersistence
-    self.configuration = configuration
-    layer = LayerContext(backend: nil, persistence: nil, reachability: reachability, configuration: configuration)
-    isPersistent = true
+    self.init(
+      FlowSteps(
+        layer: LayerContext(
+          backend: nil, persistence: nil, reachability: reachability, configuration: configuration),
+        configuration: configuration, isPersistent: true,
+        network: { try await network($0, Context($1)).erased },
+        loadFromPersistence: { try await loadFromPersistence($0)?.erased },
+        saveToPersistence: { try await saveToPersistence($0.typed(as: Model.self), $1) },
+        removeFromPersistence: removeFromPersistence))
   }
 
   /// Creates a flow without persistence: memory, then `network`.
@@ -101,32 +111,17 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
       configuration: configuration, reachability: reachability,
       network: { resource, _ in Snapshot(model: try await network(resource), fetchedAt: now()) },
       loadFromPersistence: { _ in nil }, saveToPersistence: { _, _ in })
-    isPersistent = false
+    steps.isPersistent = false
   }
 
-  init(
-    layer: LayerContext, configuration: ReactorConfiguration,
-    network: @escaping @Sendable (Resource, ReactorFlow<Model>.Context) async throws -> Snapshot<Model>,
-    loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
-    saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
-    removeFromPersistence: @escaping @Sendable (Resource) async throws -> Void
-  ) {
-    self.network = network
-    self.loadFromPersistence = loadFromPersistence
-    self.saveToPersistence = saveToPersistence
-    self.removeFromPersistence = removeFromPersistence
-    self.configuration = configuration
-    self.layer = layer
-    isPersistent = layer.cache.isPersistent
-  }
+  init(_ steps: FlowSteps) { self.steps = steps }
 
-  /// Returns the key of `resource`. Without a base URL, the path is used in its place.
-  package func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
-    try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
+  /// The steps as an engine runs them, with the presentation of the model type.
+  var presented: FlowSteps {
+    var steps = steps
+    steps.presentation = (Model.self as? any ModelLayer.PresentedModel.Type)?._presentation.make(steps.layer)
+    return steps
   }
-
-  /// A Boolean value that indicates whether there is connectivity, or it is not checked.
-  package var isReachable: Bool { layer.isReachable(configuration) }
 
   /// The input of a flow's network step, beside the resource.
   public struct Context: Sendable {
@@ -135,45 +130,24 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     /// The step may ask the server whether the copy is still valid, and if so return it with a new
     /// ``Snapshot/fetchedAt``.
     public var stale: Snapshot<Model>? {
-      get { copy?.snapshot }
-      set { copy = newValue.map(Copy.init) }
+      get { fields.stale?.typed(as: Model.self) }
+      set { fields.stale = newValue?.erased }
     }
-    /// A reference, so that the layout of a context is the same for every model. The code that
-    /// copies one would otherwise be large.
-    private var copy: Copy?
     /// A closure for the step to call with the progress of the transfer, which streams show. It can
     /// be called from any thread.
-    public var progress: @Sendable (TransferProgress) -> Void
-    /// A Boolean value that indicates whether this flight has read persistence. Then ``stale`` is
-    /// the result, and a second read is unnecessary.
-    var hasAskedPersistence = false
-    /// A Boolean value that indicates whether a waiter wants the server's response, and no other
-    /// process's.
-    var asksServer = false
-    /// A Boolean value that indicates whether the response is neither taken from other processes
-    /// nor shared with them.
-    var isUnshared = false
-    /// A closure to call before each request is sent.
-    var sends: @Sendable () -> Void = {}
-    /// The part that outages play in the fetch; `nil` if they are not remembered.
-    var outage: OutageCheck?
-    /// The flight as the instrument sees it; `nil` without one.
-    var record: ModelLayer.InstrumentedFlight?
-    /// The record of every attempt's redirects; `nil` if it is not needed.
-    var trail: RedirectTrail?
+    public var progress: @Sendable (TransferProgress) -> Void {
+      get { fields.progress }
+      set { fields.progress = newValue }
+    }
+    var fields: FlowContext
 
     /// Creates a context, for example to test a network step.
     public init(
       stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
     ) {
-      self.progress = progress
-      self.stale = stale
+      fields = FlowContext(stale: stale?.erased, progress: progress)
     }
 
-    private final class Copy: Sendable {
-      let snapshot: Snapshot<Model>
-
-      init(_ snapshot: Snapshot<Model>) { self.snapshot = snapshot }
-    }
+    init(_ fields: FlowContext) { self.fields = fields }
   }
 }

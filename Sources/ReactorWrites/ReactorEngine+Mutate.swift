@@ -10,7 +10,7 @@ extension ReactorEngine {
     let request: Resource
     let requestKey: RecordKey
     /// The flow that parses the answer.
-    let answer: ReactorFlow<AnyModel>
+    let answer: FlowSteps
     /// The name of the answer's type, for events.
     let model: String
     /// ``EntityTable/epoch`` when the app requested it.
@@ -23,7 +23,7 @@ extension ReactorEngine {
   /// Shows `draft` over `resource` and sends `request`. Writes of one resource are sent one after
   /// the other.
   func mutate<Model: Sendable>(
-    _ resource: Resource, by request: Resource, through answer: ReactorFlow<AnyModel>, answering model: String,
+    _ resource: Resource, by request: Resource, through answer: FlowSteps, answering model: String,
     draft body: @escaping @Sendable (Model?) -> Model?
   ) async throws(ReactorError) -> AnyModel {
     let key = try readable(resource)

@@ -11,7 +11,7 @@ import Synchronization
 /// ``FlightMachine``. Its steps run in separate tasks: load, request, save
 /// (`ReactorEngine+Fetching`, `EngineState+Flights`).
 @usableFromInline package final class ReactorEngine: Sendable {
-  package let flow: ReactorFlow<AnyModel>
+  package let flow: FlowSteps
   package let layer: LayerContext
   /// The name of the model type, for events.
   let name: String
@@ -31,7 +31,7 @@ import Synchronization
   private let lastID = Atomic<UInt64>(0)
 
   init<Model>(_ flow: ReactorFlow<Model>) {
-    let flow = flow.erased
+    let flow = flow.presented
     self.flow = flow
     // Most type names are short enough to need no allocation. String interpolation would allocate.
     name = String(describing: Model.self)

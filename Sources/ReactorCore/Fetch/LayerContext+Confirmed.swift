@@ -63,7 +63,7 @@ extension LayerContext {
     resource.headers[.acceptEncoding] = "identity"
     let engine = engine(of: type)
     guard isReachable(configuration) else { throw .noConnectivity }
-    var context = ReactorFlow<AnyModel>.Context()
+    var context = FlowContext()
     (context.hasAskedPersistence, context.isUnshared) = (true, true)
     do {
       let snapshot = try await engine.flow.network(resource, context)

@@ -201,7 +201,7 @@ extension ReactorEngine {
       return (held, entry?.flight?.machine.waiters.areUnconditional == true)
     }
     let known = isUnconditional ? nil : held
-    var context = ReactorFlow.Context(stale: known?.isSelected(by: step.resource) == true ? known : nil)
+    var context = FlowContext(stale: known?.isSelected(by: step.resource) == true ? known : nil)
     // Without a stored copy there are no validators.
     context.hasAskedPersistence = isUnconditional || loaded != nil
     if layer.upstream != nil {
@@ -235,7 +235,7 @@ extension ReactorEngine {
   /// Sends the request of a flight, and resolves its waiters.
   ///
   /// - Returns: the error of the request; `nil` if the request succeeded.
-  private func send(_ step: FlightStep, _ context: ReactorFlow<AnyModel>.Context, lead: Double) async -> ReactorError? {
+  private func send(_ step: FlightStep, _ context: FlowContext, lead: Double) async -> ReactorError? {
     do {
       let snapshot = try await flow.network(step.resource, context).marked(by: layer.marks, step.key, step.ticket)
       note(context.outage?.ended(with: nil), step.key)

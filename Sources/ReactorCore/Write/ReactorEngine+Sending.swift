@@ -57,10 +57,10 @@ extension ReactorEngine {
   ///
   /// - Parameter model: the name of the answer's type, for events.
   package func exchange(
-    _ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>, answering model: String,
+    _ resource: Resource, _ key: RecordKey, through flow: FlowSteps, answering model: String,
     _ progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async -> Sent {
-    var context = ReactorFlow<AnyModel>.Context(progress: progress)
+    var context = FlowContext(progress: progress)
     let trail = RedirectTrail()
     context.trail = trail
     do {
@@ -113,10 +113,10 @@ extension ReactorEngine {
   }
 
   /// Returns the flow that sends a write and parses its answer.
-  package func flow<Answer: Sendable>(answering type: Answer.Type) throws(ReactorError) -> ReactorFlow<AnyModel> {
+  package func flow<Answer: Sendable>(answering type: Answer.Type) throws(ReactorError) -> FlowSteps {
     guard let backend = layer.backend else {
       throw .invalidResource("a flow of closures has no backend to send a write to; use save(_:for:) instead")
     }
-    return ReactorFlow<Answer>(layer: layer, backend: backend, parser: nil, configuration: flow.configuration).erased
+    return ReactorFlow<Answer>(layer: layer, backend: backend, parser: nil, configuration: flow.configuration).presented
   }
 }

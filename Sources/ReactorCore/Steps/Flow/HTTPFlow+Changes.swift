@@ -25,7 +25,7 @@ extension HTTPFlow {
   ///   more.
   func snapshot(
     ofChange request: HTTPRequest, _ resource: Resource, _ context: Context, after error: any Error
-  ) throws -> Snapshot<Model> {
+  ) throws -> Snapshot<AnyModel> {
     guard !resource.readsOnly, (error as? ReactorError)?.diverted == nil else { throw error }
     var answer: (HTTPResponse, Data)?
     if case .server(let response, let body)? = error as? ReactorError { answer = (response, body) }
@@ -34,7 +34,7 @@ extension HTTPFlow {
     case .answered: throw error
     case .notCarriedOut, .diverted: throw ReactorError.network(ReactorError.Diverted(to: route.target))
     case .carriedOut:
-      guard let nothing = () as? Model else { throw error }
+      guard let nothing = parser.nothing else { throw error }
       return Snapshot(model: nothing, fetchedAt: configuration.now())
     }
   }

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// The stored response to a request: the validators that it lends, and its use after a 304.
 extension HTTPFlow {
-  typealias Context = ReactorFlow<Model>.Context
+  typealias Context = FlowContext
 
   /// Returns the record of `resource`, or of an equivalent URL (`No-Vary-Search`) if that is newer.
   func newestRecord(_ resource: Resource, _ key: RecordKey) async throws -> Record? {
@@ -39,17 +39,16 @@ extension HTTPFlow {
   }
 
   /// Returns the model of an exchange that no step has requested.
-  func snapshot(of record: Record, _ key: RecordKey) throws -> Snapshot<Model> {
+  func snapshot(of record: Record, _ key: RecordKey) throws -> Snapshot<AnyModel> {
     let model = try parse(record.body, of: record.head, key)
     return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
   }
 
   /// Returns the stored copy that a 304 has confirmed. Its bytes are parsed only if its model is
   /// not in memory.
-  @_semantics("optimize.sil.specialize.generic.never")
   func unchanged(
-    _ head: Record.Head, stored: Record?, stale: Snapshot<Model>?, _ key: RecordKey
-  ) throws -> Snapshot<Model> {
+    _ head: Record.Head, stored: Record?, stale: Snapshot<AnyModel>?, _ key: RecordKey
+  ) throws -> Snapshot<AnyModel> {
     let held = stored.map { self.held(of: $0, stale: stale, key) } ?? stale
     emit(key, .notModified(parsedBytes: held == nil ? stored?.body.count ?? 0 : 0))
     let body = stored?.body ?? Data()
@@ -61,11 +60,9 @@ extension HTTPFlow {
   }
 
   /// Returns the model of `record` if the stale snapshot or memory has it.
-  private func held(of record: Record, stale: Snapshot<Model>?, _ key: RecordKey) -> Snapshot<Model>? {
+  private func held(of record: Record, stale: Snapshot<AnyModel>?, _ key: RecordKey) -> Snapshot<AnyModel>? {
     if let stale, stale.head?.isSameExchange(as: record.head) == true { return stale }
-    return decoded.model(of: key, from: record.head).map {
-      Snapshot(model: $0, fetchedAt: record.head.receivedAt).typed(as: Model.self)
-    }
+    return decoded.model(of: key, from: record.head).map { Snapshot(model: $0, fetchedAt: record.head.receivedAt) }
   }
 }
 

@@ -2,48 +2,56 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The steps of a flow over a backend, an `HTTPCache` and a parser. A class, since the code that
-/// copies a value as large as this weighs more than a reference, and each step would copy it.
-final class HTTPFlow<Model: Sendable>: Sendable {
+/// The steps of a flow over a backend, an `HTTPCache` and a parser.
+final class HTTPFlow: Sendable {
   let layer: LayerContext
   let backend: Backend
   let retry: RetryMiddleware
-  let parser: Parser<Model>
+  let parser: AnyParser
   let configuration: ReactorConfiguration
-  let decoded: DecodedModelLookup
-  let key: @Sendable (Resource) throws(ReactorError) -> RecordKey
+  let decoded = DecodedModelLookup()
   /// The name of the model type, for events.
-  let name = "\(Model.self)"
+  let name: String
 
-  init(
-    layer: LayerContext, backend: Backend, retry: RetryMiddleware, parser: Parser<Model>,
-    configuration: ReactorConfiguration, decoded: DecodedModelLookup,
-    key: @escaping @Sendable (Resource) throws(ReactorError) -> RecordKey
-  ) {
+  init(layer: LayerContext, backend: Backend, parser: AnyParser, configuration: ReactorConfiguration) {
     self.layer = layer
     self.backend = backend
-    self.retry = retry
+    retry = RetryMiddleware(configuration, backend.reachability)
     self.parser = parser
     self.configuration = configuration
-    self.decoded = decoded
-    self.key = key
+    name = "\(parser.type)"
+  }
+
+  var steps: FlowSteps {
+    var steps = FlowSteps(
+      layer: layer, configuration: configuration, isPersistent: layer.cache.isPersistent,
+      network: { try await self.network($0, $1) }, loadFromPersistence: { try await self.load($0) },
+      saveToPersistence: { try await self.save($0, $1) }, removeFromPersistence: { try await self.remove($0) })
+    (steps.decoded, steps.loadsAtOnce) = (decoded, layer.cache.loadsAtOnce)
+    steps.invalidateInPersistence = { [layer] in try await layer.cache.invalidate($0, at: $1) }
+    steps.parseRecord = { try self.snapshot(of: $0, $1) }
+    steps.holdsAnswer = { try await self.layer.holdsAnswer(try self.key($0), to: $0) }
+    return steps
+  }
+
+  func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
+    try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
   }
 
   /// Loads and parses the record of `resource`; `nil` if no record is stored that this model type
   /// can be parsed from. A record whose model is in memory is not parsed again.
-  @_semantics("optimize.sil.specialize.generic.never")
-  func load(_ resource: Resource) async throws -> Snapshot<Model>? {
+  func load(_ resource: Resource) async throws -> Snapshot<AnyModel>? {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
     guard var record = try await newestRecord(resource, key) else { return nil }
-    if let stored = record.head.localModel, !Self.modelName.matches(stored) { return nil }
+    if let stored = record.head.localModel, !parser.modelName.matches(stored) { return nil }
     // A proxy on the same store stores error responses too.
     guard record.head.isModel else { return nil }
     record = layer.trusted(record, of: key)
     // Shares the key's equal string instead of holding a second one.
     if record.head.identity == key.identity { record.head.identity = key.identity }
     if let model = decoded.model(of: key, from: record.head) {
-      return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
+      return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
     }
     // The caller's thread may run this. A large body is parsed by another, so that the caller can
     // leave meanwhile.
@@ -54,8 +62,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
 
   /// Sends a request with the validators of the stored record. The response is parsed unless it is
   /// a 304. Errors name the request.
-  @_semantics("optimize.sil.specialize.generic.never")
-  func network(_ resource: Resource, _ context: Context) async throws -> Snapshot<Model> {
+  func network(_ resource: Resource, _ context: Context) async throws -> Snapshot<AnyModel> {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
     let request = try backend.request(for: resource)
@@ -67,10 +74,9 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     }
   }
 
-  @_semantics("optimize.sil.specialize.generic.never")
   private func answer(
     to request: HTTPRequest, for resource: Resource, _ key: RecordKey, _ context: Context
-  ) async throws -> Snapshot<Model> {
+  ) async throws -> Snapshot<AnyModel> {
     let stored = try await storedRecord(resource, key, context)
     let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
     let conditional = conditional(request, on: resource.readsOnly ? head : nil)
@@ -108,15 +114,14 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   }
 
   /// Stores the exchange. A local model is encoded first.
-  @_semantics("optimize.sil.specialize.generic.never")
-  func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
+  func save(_ snapshot: Snapshot<AnyModel>, _ resource: Resource) async throws {
     let key = try key(resource)
     if let record = snapshot.record {
       // The request forbids to store its own response, and says nothing of another (§5.2.1.5).
       guard !RequestCacheControl(resource.headers).isNoStore, !resource.isTooLargeForKey else { return }
       try await layer.cache.store(record, for: key, request: resource.headers)
     } else if snapshot.head == nil {
-      var record = try Self.local(snapshot, key, parser)
+      var record = try parser.local(snapshot, key)
       record.head.join(resource.groups)
       try await layer.cache.store(record, for: key)
       snapshot.receipt?.saved(record.body.count)
@@ -124,18 +129,15 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   }
 
   func remove(_ resource: Resource) async throws { try await layer.cache.remove(try key(resource)) }
-  func invalidate(_ key: RecordKey, at date: Date) async throws { try await layer.cache.invalidate(key, at: date) }
 }
 
 extension HTTPFlow {
-  static var modelName: ModelName { ModelName(Model.self) }
-
   func parse(
     _ body: Data, of head: Record.Head, _ key: RecordKey, isAnswerToChange: Bool = false
-  ) throws -> Model {
+  ) throws -> AnyModel {
     let started = ContinuousClock.now
-    let parsed: Parsed<Model>
-    do { parsed = try parser.parse(body, contentType: head.fields.value(of: .contentType)) } catch {
+    let parsed: Parsed<AnyModel>
+    do { parsed = try parser.parse(body, head.fields.value(of: .contentType)) } catch {
       guard head.fields.isHTML else { throw error }
       if isAnswerToChange { throw ReactorError.network(ReactorError.Diverted()) }
       throw error.ofWebPage
@@ -144,18 +146,6 @@ extension HTTPFlow {
     if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned, count: parsed.prunedCount)) }
     if !parsed.duplicates.isEmpty { emit(key, .duplicateMembers(parsed.duplicates)) }
     return parsed.model
-  }
-
-  /// Returns a record of a model that no server has sent. Only flows of the same model type read
-  /// it.
-  static func local(_ snapshot: Snapshot<Model>, _ key: RecordKey, _ parser: Parser<Model>) throws -> Record {
-    let body: Data?
-    do { body = try parser.encode(snapshot.model) } catch { throw NotEncoded(reason: Redaction.describe(error)) }
-    guard let body else { throw NotEncoded(reason: "the encoder returned null for \(Model.self)") }
-    return Record(
-      head: Record.Head(
-        identity: key.identity, status: .ok, fields: [:], requestedAt: snapshot.fetchedAt,
-        receivedAt: snapshot.fetchedAt, localModel: modelName.text), body: body)
   }
 
   func emit(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
@@ -182,22 +172,11 @@ extension ReactorFlow {
   }
 
   init(layer: LayerContext, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
-    let decoded = DecodedModelLookup()
-    let secret = configuration.secretQueryItems
-    let flow = HTTPFlow(
-      layer: layer, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
-      parser: parser ?? .automatic(configuration), configuration: configuration, decoded: decoded,
-      key: { resource throws(ReactorError) in
-        try layer.keys.key(resource, secretQueryItems: secret)
-      })
     self.init(
-      layer: layer, configuration: configuration,
-      network: { try await flow.network($0, $1) }, loadFromPersistence: { try await flow.load($0) },
-      saveToPersistence: { try await flow.save($0, $1) }, removeFromPersistence: { try await flow.remove($0) })
-    (self.decoded, loadsAtOnce) = (decoded, layer.cache.loadsAtOnce)
-    invalidateInPersistence = { try await flow.invalidate($0, at: $1) }
-    parseRecord = { try flow.snapshot(of: $0, $1) }
-    holdsAnswer = { try await layer.holdsAnswer(try flow.key($0), to: $0) }
+      HTTPFlow(
+        layer: layer, backend: backend, parser: AnyParser(parser ?? .automatic(configuration)),
+        configuration: configuration
+      ).steps)
   }
 
   /// Creates a flow of a custom network step over a typed store. `parser` encodes a model to save
@@ -215,21 +194,21 @@ extension ReactorFlow {
   ) -> ReactorFlow {
     let layer = LayerContext(
       backend: nil, persistence: persistence, reachability: reachability, scope: scope, configuration: configuration)
-    let store = TypedStore<Model>(
-      cache: layer.cache, parser: parser ?? .automatic(configuration),
+    let store = LocalStore(
+      cache: layer.cache, parser: AnyParser(parser ?? .automatic(configuration)),
       key: { resource throws(ReactorError) in
         try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
       })
-    var flow = ReactorFlow(
-      layer: layer, configuration: configuration,
+    var steps = FlowSteps(
+      layer: layer, configuration: configuration, isPersistent: true,
       network: { resource, _ in
-        try store.fetched(try await network(resource), resource, at: configuration.now())
+        try store.fetched(AnyModel(try await network(resource)), resource, at: configuration.now())
       },
       loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
       removeFromPersistence: { try await store.remove($0) })
-    flow.invalidateInPersistence = { try await layer.cache.invalidate($0, at: $1) }
-    flow.holdsAnswer = { try await layer.holdsAnswer(try store.key($0), to: $0) }
-    return flow
+    steps.invalidateInPersistence = { try await layer.cache.invalidate($0, at: $1) }
+    steps.holdsAnswer = { try await layer.holdsAnswer(try store.key($0), to: $0) }
+    return ReactorFlow(steps)
   }
 }
 
@@ -262,7 +241,6 @@ extension HTTPFlow {
   }
 
   /// - Parameter number: the number of requests sent so far, which grows.
-  @_semantics("optimize.sil.specialize.generic.never")
   func attempts(
     _ request: HTTPRequest, _ body: Data?, isConditional: Bool, mayRetry: Bool, _ number: inout Int,
     _ resource: Resource, _ key: RecordKey, _ context: Context
@@ -387,7 +365,7 @@ extension HTTPFlow {
       request: request, key: RecordKey.get(key), asksServer: context.asksServer, configuration: configuration,
       send: { request, isConditional, isAwaited in
         try await self.exchange(
-          request, isConditional: isConditional, resource, key, isAwaited ? context : .init())
+          request, isConditional: isConditional, resource, key, isAwaited ? context : FlowContext())
       },
       shared: { bytes, isAwaited in
         if isAwaited { context.record?.share() }
