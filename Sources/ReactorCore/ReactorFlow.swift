@@ -151,3 +151,61 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     init(_ fields: FlowContext) { self.fields = fields }
   }
 }
+
+extension ReactorFlow {
+  /// Creates the flow of a backend: memory, then `persistence`, then the network.
+  ///
+  /// - Parameters:
+  ///   - persistence: the store of the records. Default: `nil`, which persists nothing.
+  ///   - parser: the parser of the models. Default: chosen by the model's type, as
+  ///     ``Parser/automatic(keyPath:decoder:encoder:mode:)`` describes.
+  ///   - scope: the user whose records these are. A record of one scope never answers another.
+  public init(
+    backend: Backend, persistence: (any Persistence)? = nil, parser: Parser<Model>? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init()
+  ) {
+    self.init(
+      layer: LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
+      backend: backend, parser: parser, configuration: configuration)
+  }
+
+  init(layer: LayerContext, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
+    self.init(
+      HTTPFlow(
+        layer: layer, backend: backend, parser: AnyParser(parser ?? .automatic(configuration)),
+        configuration: configuration
+      ).steps)
+  }
+
+  /// Creates a flow of a custom network step over a typed store. `parser` encodes a model to save
+  /// it, and parses it when it is loaded.
+  ///
+  /// After a restart, a value from the network step has the origin ``Origin/persistence``, and a
+  /// local write has ``Origin/local``.
+  ///
+  /// - Parameter reachability: the source of connectivity. Default: `nil`, with which the network
+  ///   step always runs.
+  public static func persisted(
+    in persistence: any Persistence, parser: Parser<Model>? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
+    network: @escaping @Sendable (Resource) async throws -> Model
+  ) -> ReactorFlow {
+    let layer = LayerContext(
+      backend: nil, persistence: persistence, reachability: reachability, scope: scope, configuration: configuration)
+    let store = LocalStore(
+      cache: layer.cache, parser: AnyParser(parser ?? .automatic(configuration)),
+      key: { resource throws(ReactorError) in
+        try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
+      })
+    var steps = FlowSteps(
+      layer: layer, configuration: configuration, isPersistent: true,
+      network: { resource, _ in
+        try store.fetched(AnyModel(try await network(resource)), resource, at: configuration.now())
+      },
+      loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
+      removeFromPersistence: { try await store.remove($0) })
+    steps.invalidateInPersistence = { try await layer.cache.invalidate($0, at: $1) }
+    steps.holdsAnswer = { try await layer.holdsAnswer(try store.key($0), to: $0) }
+    return ReactorFlow(steps)
+  }
+}

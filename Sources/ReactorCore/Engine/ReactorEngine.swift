@@ -119,31 +119,6 @@ import Synchronization
 }
 
 extension ReactorEngine {
-  /// Returns the cached model if the policy accepts it. Never suspends.
-  @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
-    if let upstream = layer.upstream { upstream.advance() }
-    guard flow.presentation == nil else { return hitPresented(resource, policy) }
-    guard layer.events.hasObservers else { return reader.hit(resource, policy) }
-    // Bound only here: it costs one more reference, and most hits have no listener.
-    let events = layer.events
-    var due: (turn: EventHub.Turn, key: RecordKey)?
-    let model = reader.hit(resource, policy) { copy in
-      due = events.beginTurn(orEnqueue: memoryHit(of: copy.key)).map { ($0, copy.key) }
-    }
-    // Taken instead of copied, here and in the hub: counting references is what an event costs.
-    if let (turn, key) = due.take() { events.deliver(memoryHit(of: key), in: turn) }
-    return model
-  }
-
-  private func memoryHit(of key: consuming RecordKey) -> ReactorEvent {
-    ReactorEvent(key: key, model: name, kind: .memoryHit)
-  }
-
-  /// Fetches a model after a miss in memory.
-  @usableFromInline func missed(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
-    try await read(resource, policy).resolved().model
-  }
-
   /// Returns the cached model, fresh or stale; `nil` if memory has none.
   @usableFromInline func cached(_ resource: Resource) -> AnyModel? {
     if flow.presentation == nil, let model = reader.cached(resource) { return model }
@@ -245,19 +220,6 @@ extension ReactorEngine {
   /// Sends a request that may change something, and returns the model with its exchange.
   func response(toSending resource: Resource) async throws(ReactorError) -> EngineResponse {
     try response(try await send(resource), origin: .network, to: resource)
-  }
-
-  private func read(
-    _ resource: Resource, _ policy: FetchPolicy, isUnconditional: Bool = false
-  ) async throws(ReactorError) -> ShownModel {
-    guard resource.readsOnly else {
-      throw .invalidResource(
-        "\(resource.method.rawValue) may change something; use send(_:), or set isReadOnly if it only reads")
-    }
-    let shown = try await fetch(resource, policy, isUnconditional: isUnconditional)
-    // The program has removed it, and the server may have it again.
-    guard flow.presentation != nil, policy != .cacheOnly, shown.isRemoved else { return shown }
-    return try await fetch(resource, .networkOnly)
   }
 
   private func response(

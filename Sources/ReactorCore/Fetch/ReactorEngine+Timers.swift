@@ -83,3 +83,12 @@ extension ReactorEngine {
     task.attach(spawnApart(on: flow.configuration.taskExecutor, priority: priority, body))
   }
 }
+
+extension EngineState {
+  /// Handles a caller that has waited for ``ReactorConfiguration/staleAfter``.
+  mutating func waitedEnough(_ key: RecordKey, _ id: FlightMachine.WaiterID, at now: Date) {
+    guard let entry = memory.entries[key] else { return }
+    enqueue(entry.flight?.machine.waitedEnough(id) { status(of: entry, for: $0, at: now) } ?? [], for: entry)
+    publishChanges(of: entry)
+  }
+}

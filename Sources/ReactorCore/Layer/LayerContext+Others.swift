@@ -9,15 +9,6 @@ extension LayerContext {
     upstream.observe { [weak self] keys in self?.changedElsewhere(keys) }
   }
 
-  /// Notifies other processes that the responses of a key's URL are out of date or removed.
-  ///
-  /// Call it before the change in this process, so that no later request gets a response from
-  /// before the change.
-  func tellOthers(_ key: RecordKey, isRemoved: Bool = false) async {
-    guard let upstream else { return }
-    await upstream.change(RecordKey.get(key), isRemoved: isRemoved, at: configuration.now())
-  }
-
   private func changedElsewhere(_ changed: Set<RecordKey>?) {
     var keys: Set<RecordKey>
     if let changed {
@@ -41,16 +32,4 @@ extension LayerContext {
     }
   }
 
-  /// Returns a stored record as it may be used. If this process may have missed a message about it,
-  /// the record is marked out of date.
-  func trusted(_ record: Record, of key: RecordKey) -> Record {
-    guard let upstream, record.head.localModel == nil,
-      key.method != .get || !upstream.follows(RecordKey.get(key))
-    else {
-      return record
-    }
-    var record = record
-    record.head.invalidate(at: configuration.now())
-    return record
-  }
 }

@@ -195,3 +195,65 @@ extension ReactorEngine: LayerReactor {
     state.withLock { $0.memory.entries.keys.filter { $0.isOf(url: url) } }
   }
 }
+
+/// Changes of the disk, in the order of their tickets.
+extension LayerContext {
+  /// Removes `key` from memory and then, with `fromDisk`, from disk. Responses to earlier requests
+  /// are dropped.
+  func remove(
+    _ key: RecordKey, fromDisk: @escaping @Sendable () async throws -> Void
+  ) async throws(ReactorError) {
+    let removal = generations.beginRemoval(of: key)
+    await tellOthers(key, isRemoved: true)
+    let ticket = generations.beginWrite(key)
+    announce(.removed(key))
+    try await change(ticket) {
+      defer { removal.end() }
+      try await fromDisk()
+      ticket.didPersist()
+    }
+  }
+
+  /// Changes the disk with exclusive access to the ticket's key, unless something newer makes that
+  /// pointless.
+  @concurrent func change(
+    _ ticket: Generations.Ticket, _ body: @escaping @Sendable () async throws -> Void
+  ) async throws(ReactorError) {
+    try await carryOut(ticket.key) {
+      if ticket.commit() { try await body() }
+    }
+  }
+
+  /// Runs `body` with exclusive access to `key`; with `nil`, to every key.
+  ///
+  /// Memory has changed already, so the disk must follow. A caller that is cancelled while it waits
+  /// for its turn gets ``ReactorError/cancelled`` at once. `body` runs even so when its turn comes.
+  @concurrent func carryOut<Value: Sendable>(
+    _ key: RecordKey?, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws(ReactorError) -> Value {
+    do {
+      if let value = try await gate.withoutWaiting(key, body) { return value }
+    } catch {
+      throw ReactorError(error, wrap: ReactorError.persistence)
+    }
+    let wait = LockOwner.wait()
+    defer { wait?.end() }
+    let result = await OneShot<Result<Value, ReactorError>>.value(
+      on: configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: false
+    ) { [gate] in
+      do { return .success(try await gate.with(key, body)) } catch {
+        return .failure(ReactorError(error, wrap: ReactorError.persistence))
+      }
+    }
+    return try result.get()
+  }
+
+  /// Notifies other processes that the responses of a key's URL are out of date or removed.
+  ///
+  /// Call it before the change in this process, so that no later request gets a response from
+  /// before the change.
+  func tellOthers(_ key: RecordKey, isRemoved: Bool = false) async {
+    guard let upstream else { return }
+    await upstream.change(RecordKey.get(key), isRemoved: isRemoved, at: configuration.now())
+  }
+}

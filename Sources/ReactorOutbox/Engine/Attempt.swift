@@ -338,3 +338,57 @@ extension ReactorError {
     )
   }
 }
+
+/// The requests of entries.
+extension Outbox {
+  /// Calls the mutation to build its request, with the known values.
+  func made(
+    _ entry: OutboxEntry, _ item: OutboxState.Item, _ layer: LayerContext
+  ) async throws -> OutboxState.Making.Made {
+    var known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
+    let isRebase = item.needsRefresh || entry.outcome?.kind == .conflict
+    if isRebase { try await item.asked?.refresh(in: layer, into: known.fetched) }
+    var resource = try await item.mutation.value.request(known)
+    if known.asked.hasOutdatedTag || isRebase && item.asked == nil {
+      // Once is enough: a response that is requested now contains all accepted writes, and has its
+      // own tag.
+      try await known.asked.refresh(in: layer, into: known.fetched)
+      known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags, fetched: known.fetched)
+      resource = try await item.mutation.value.request(known)
+    }
+    return OutboxState.Making.Made(
+      request: try frozen(resource, layer),
+      key: try resource.idempotencyKey.map { key throws(ReactorError) in try configuration.value(ofKey: key) },
+      asked: known.asked)
+  }
+
+  /// - Throws: `ReactorError.invalidResource` for a request that only reads, or that holds a
+  ///   secret.
+  func frozen(_ resource: Resource, _ layer: LayerContext) throws(ReactorError) -> FrozenRequest {
+    guard let backend = layer.backend else { throw .invalidResource("the layer has no backend to send \(resource) to") }
+    guard resource.method != .query else {
+      throw .invalidResource("an outbox does not send \(resource), which only reads; fetch the resource")
+    }
+    guard !resource.readsOnly else {
+      throw .invalidResource("\(resource) is read-only; set isReadOnly to false if it changes something")
+    }
+    guard resource.form == nil else {
+      throw .invalidResource(
+        "a mutation uploads no form, since its files are copied when it is submitted; submit an OutboxRequest with the form"
+      )
+    }
+    let message = try backend.request(for: resource)
+    var fields = message.headerFields
+    fields[configuration.idempotencyField] = nil
+    fields[.idempotencyKey] = nil
+    var request = FrozenRequest(
+      method: message.method.rawValue, url: message.absoluteURL,
+      fields: fields.map { FrozenRequest.Field(name: $0.name.rawName, value: $0.value) }, body: resource.body)
+    if let secret = request.secret(names: layer.configuration.secretQueryItems) {
+      throw .invalidResource(
+        "the request holds a secret, \(secret); a middleware of the backend adds credentials when it is sent")
+    }
+    request.isKeyed = isKeyed(request, window: configuration.idempotencyWindow)
+    return request
+  }
+}

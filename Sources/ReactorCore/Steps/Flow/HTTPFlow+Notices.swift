@@ -54,3 +54,36 @@ extension HTTPFlow {
     if layer.deprecations.isNew(notice, of: "\(request.authority ?? "")\(path)") { emit(key, .deprecated(notice)) }
   }
 }
+
+extension LayerContext {
+  /// Returns `true` if a response to `resource` is stored, although it may be unreadable, and not a
+  /// value that this program has written.
+  func holdsAnswer(_ key: RecordKey, to resource: Resource) async throws -> Bool {
+    do {
+      return try await cache.lookUp(key, for: resource.headers).map { !$0.head.isLocalWrite } ?? false
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      return true
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// The request without the conditions that ``HTTPCache/conditional(_:on:)`` adds.
+  var withoutValidators: HTTPRequest {
+    var request = self
+    request.headerFields[.ifNoneMatch] = nil
+    request.headerFields[.ifModifiedSince] = nil
+    return request
+  }
+}
+
+extension HTTPResponse.Status {
+  /// A Boolean value that indicates whether the server, or a proxy before it, may have refused the
+  /// validators of a request: a client error that says nothing of the resource, the user or the
+  /// moment.
+  var mayRefuseValidators: Bool {
+    kind == .clientError && ![401, 404, 407, 408, 410, 421, 425, 429, 451].contains(code)
+  }
+}

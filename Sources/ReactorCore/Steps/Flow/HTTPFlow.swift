@@ -154,64 +154,6 @@ extension HTTPFlow {
   }
 }
 
-extension ReactorFlow {
-  /// Creates the flow of a backend: memory, then `persistence`, then the network.
-  ///
-  /// - Parameters:
-  ///   - persistence: the store of the records. Default: `nil`, which persists nothing.
-  ///   - parser: the parser of the models. Default: chosen by the model's type, as
-  ///     ``Parser/automatic(keyPath:decoder:encoder:mode:)`` describes.
-  ///   - scope: the user whose records these are. A record of one scope never answers another.
-  public init(
-    backend: Backend, persistence: (any Persistence)? = nil, parser: Parser<Model>? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init()
-  ) {
-    self.init(
-      layer: LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
-      backend: backend, parser: parser, configuration: configuration)
-  }
-
-  init(layer: LayerContext, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
-    self.init(
-      HTTPFlow(
-        layer: layer, backend: backend, parser: AnyParser(parser ?? .automatic(configuration)),
-        configuration: configuration
-      ).steps)
-  }
-
-  /// Creates a flow of a custom network step over a typed store. `parser` encodes a model to save
-  /// it, and parses it when it is loaded.
-  ///
-  /// After a restart, a value from the network step has the origin ``Origin/persistence``, and a
-  /// local write has ``Origin/local``.
-  ///
-  /// - Parameter reachability: the source of connectivity. Default: `nil`, with which the network
-  ///   step always runs.
-  public static func persisted(
-    in persistence: any Persistence, parser: Parser<Model>? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
-    network: @escaping @Sendable (Resource) async throws -> Model
-  ) -> ReactorFlow {
-    let layer = LayerContext(
-      backend: nil, persistence: persistence, reachability: reachability, scope: scope, configuration: configuration)
-    let store = LocalStore(
-      cache: layer.cache, parser: AnyParser(parser ?? .automatic(configuration)),
-      key: { resource throws(ReactorError) in
-        try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
-      })
-    var steps = FlowSteps(
-      layer: layer, configuration: configuration, isPersistent: true,
-      network: { resource, _ in
-        try store.fetched(AnyModel(try await network(resource)), resource, at: configuration.now())
-      },
-      loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
-      removeFromPersistence: { try await store.remove($0) })
-    steps.invalidateInPersistence = { try await layer.cache.invalidate($0, at: $1) }
-    steps.holdsAnswer = { try await layer.holdsAnswer(try store.key($0), to: $0) }
-    return ReactorFlow(steps)
-  }
-}
-
 extension HTTPFlow {
   /// Sends a request, and retries it as the configuration says. Where the server refuses the
   /// validators, the request is sent once more without them.
@@ -328,23 +270,6 @@ extension HTTPFlow {
   }
 }
 
-extension RetryMiddleware {
-  init(_ configuration: ReactorConfiguration, _ reachability: any Reachability) {
-    self.init(
-      configuration.retry, shouldRetry: configuration.shouldRetry, clock: configuration.clock, now: configuration.now,
-      reachability: configuration.checksReachability ? reachability : .always)
-  }
-}
-
-extension ReactorEvent.Kind {
-  init(_ pause: RetryMiddleware.Pause) {
-    switch pause {
-    case .backingOff(let attempt, let delay, let reason): self = .retry(attempt: attempt, after: delay, reason: reason)
-    case .offline: self = .paused
-    }
-  }
-}
-
 /// Requests of a layer whose responses other processes share.
 extension HTTPFlow {
   /// Returns the response to a request: another process's, if it may be used, or else the server's.
@@ -372,5 +297,85 @@ extension HTTPFlow {
         self.emit(key, .sharedHit(bytes: bytes))
       })
     return try await upstream.response(to: asked)
+  }
+}
+
+/// The stored response to a request: the validators that it lends, and its use after a 304.
+extension HTTPFlow {
+  typealias Context = FlowContext
+
+  /// Returns the record of `resource`, or of an equivalent URL (`No-Vary-Search`) if that is newer.
+  func newestRecord(_ resource: Resource, _ key: RecordKey) async throws -> Record? {
+    let exact = try await layer.cache.lookUp(key, for: resource.headers)
+    let (now, freshFor) = (configuration.now(), resource.freshFor?.inSeconds)
+    let fallback = configuration.freshFor.inSeconds
+    let newest = await layer.cache.newest(exact, of: key, for: resource.headers, at: now) { head in
+      Freshness(head).rest(at: now, freshFor: freshFor, fallback: fallback) != nil
+    }
+    if let other = newest.equivalent { emit(key, .equivalentHit(of: other)) }
+    return newest.record
+  }
+
+  /// Returns the record whose validators are sent; `nil` if nothing is stored or it cannot be read.
+  func storedRecord(
+    _ resource: Resource, _ key: RecordKey, _ context: Context
+  ) async throws -> Record? {
+    guard resource.readsOnly, !layer.generations.isBeingRemoved(key) else { return nil }
+    if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
+    guard !context.hasAskedPersistence else { return nil }
+    do {
+      guard layer.cache.isPersistent else { return nil }
+      let record = try await layer.budget.within(key) { [layer] in
+        try await layer.cache.lookUp(key, for: resource.headers)
+      }
+      return record?.head.localModel == nil ? record : nil
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      emit(key, .loadFailed(ReactorError(error, wrap: ReactorError.persistence)))
+      return nil
+    }
+  }
+
+  /// Returns the model of an exchange that no step has requested.
+  func snapshot(of record: Record, _ key: RecordKey) throws -> Snapshot<AnyModel> {
+    let model = try parse(record.body, of: record.head, key)
+    return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
+  }
+
+  /// Returns the stored copy that a 304 has confirmed. Its bytes are parsed only if its model is
+  /// not in memory.
+  func unchanged(
+    _ head: Record.Head, stored: Record?, stale: Snapshot<AnyModel>?, _ key: RecordKey
+  ) throws -> Snapshot<AnyModel> {
+    let held = stored.map { self.held(of: $0, stale: stale, key) } ?? stale
+    emit(key, .notModified(parsedBytes: held == nil ? stored?.body.count ?? 0 : 0))
+    let body = stored?.body ?? Data()
+    var snapshot = try held ?? Snapshot(model: parse(body, of: head, key), fetchedAt: head.receivedAt)
+    snapshot.fetchedAt = head.receivedAt
+    snapshot.head = head
+    snapshot.record = held == nil || stored != nil ? Record(head: head, body: body) : nil
+    return snapshot
+  }
+
+  /// Returns the model of `record` if the stale snapshot or memory has it.
+  private func held(of record: Record, stale: Snapshot<AnyModel>?, _ key: RecordKey) -> Snapshot<AnyModel>? {
+    if let stale, stale.head?.isSameExchange(as: record.head) == true { return stale }
+    return decoded.model(of: key, from: record.head).map { Snapshot(model: $0, fetchedAt: record.head.receivedAt) }
+  }
+}
+
+extension LayerContext {
+  /// Returns a stored record as it may be used. If this process may have missed a message about it,
+  /// the record is marked out of date.
+  func trusted(_ record: Record, of key: RecordKey) -> Record {
+    guard let upstream, record.head.localModel == nil,
+      key.method != .get || !upstream.follows(RecordKey.get(key))
+    else {
+      return record
+    }
+    var record = record
+    record.head.invalidate(at: configuration.now())
+    return record
   }
 }

@@ -131,3 +131,20 @@ package final class SplitMix64: RandomNumberGenerator, Sendable {
     return bits ^ (bits >> 31)
   }
 }
+
+extension RetryMiddleware {
+  init(_ configuration: ReactorConfiguration, _ reachability: any Reachability) {
+    self.init(
+      configuration.retry, shouldRetry: configuration.shouldRetry, clock: configuration.clock, now: configuration.now,
+      reachability: configuration.checksReachability ? reachability : .always)
+  }
+}
+
+extension ReactorEvent.Kind {
+  init(_ pause: RetryMiddleware.Pause) {
+    switch pause {
+    case .backingOff(let attempt, let delay, let reason): self = .retry(attempt: attempt, after: delay, reason: reason)
+    case .offline: self = .paused
+    }
+  }
+}
