@@ -64,21 +64,27 @@ struct LiveServerTests {
   }
 
   @Test func `a mark of a URL costs the same in a memory of three thousand keys`() async throws {
-    func duration(_ count: Int) async throws -> Duration {
+    let set = KeySet(urls: ["https://api.example.com/v1/posts/1"])
+    func layer(_ count: Int) async throws -> ModelLayer {
       let layer = Bench(persistence: nil) { $0.memoryLimit.models = 10_000 }.layer
       let posts = layer.reactor(Post.self)
       for number in 0..<count { try await posts.save(Post(likes: number), for: Resource("posts/\(number)")) }
-      let set = KeySet(urls: ["https://api.example.com/v1/posts/1"])
       // The first one makes the index.
       layer.layer.mark(set)
-      return ContinuousClock().measure {
-        for _ in 0..<1_000 {
+      return layer
+    }
+    func duration(_ layer: ModelLayer) -> Duration {
+      ContinuousClock().measure {
+        for _ in 0..<100 {
           layer.layer.mark(set)
           _ = layer.layer.outdatedStreams(in: set)
         }
       }
     }
-    let (few, many) = (try await duration(30), try await duration(3_000))
+    let layers = (few: try await layer(30), many: try await layer(3_000))
+    // The shortest of many: other programs may take the processor at any time.
+    var (few, many) = (Duration.seconds(60), Duration.seconds(60))
+    for _ in 0..<50 { (few, many) = (min(few, duration(layers.few)), min(many, duration(layers.many))) }
     #expect(many < few * 4)
   }
 }
