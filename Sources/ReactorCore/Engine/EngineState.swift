@@ -129,6 +129,7 @@ extension EngineState {
     let isNewValue = copy?.isSameValue(as: entry.copy) != true
     let released = [entry.copy].compactMap(\.self) + entry.subscribers.all.compactMap(\.ownVariant)
     if !released.isEmpty { effects.append(.release(released)) }
+    if isNewValue { noteReplaced(entry, by: copy) }
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     memory.account(models: models, bytes: bytes)
     if presentation != nil, let copy { noteArrival(of: copy) }
@@ -138,6 +139,15 @@ extension EngineState {
     if !entry.needsPublishing { memory.publish(entry) }
     guard copy != nil else { return }
     memory.touch(entry, at: time)
+  }
+
+  /// Notes the tag of the version that another one of the same variant replaces.
+  private func noteReplaced(_ entry: Entry, by copy: CachedModel?) {
+    guard let copy else { return entry.replacedTag = nil }
+    guard let old = entry.copy, !old.isLocal, !old.isAnotherVariant(than: copy.head?.variant),
+      let tag = old.head?.strongTag, tag != copy.head?.strongTag
+    else { return }
+    entry.replacedTag = tag
   }
 
   /// Notifies the streams of `entry`, removes the entry if nothing needs it, and trims the memory.

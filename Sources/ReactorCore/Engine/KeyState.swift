@@ -32,7 +32,7 @@ final class KeyState: MemoryEntry {
   var watch: (any AnyObject & Sendable)?
   /// A newer record that the layer has stored; `nil` if ``copy`` is up to date.
   private var outdated: NewerRecord?
-  /// The strong entity tag before ``copy``, which a replica may still send.
+  /// The strong entity tag that ``copy`` has replaced. A replica may send that version again.
   var replacedTag: String?
   /// The error of the latest attempt.
   var error: ReactorError? {

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// ``hit(_:_:)`` looks in memory on the caller's executor. After a miss, the caller joins the key's
 /// ``FlightMachine``. Its steps run in separate tasks: load, request, save
-/// (`ReactorEngine+Fetching`, `EngineState+Flights`).
+/// (`ReactorEngine+Entering`).
 @usableFromInline package final class ReactorEngine: Sendable {
   package let flow: FlowSteps
   package let layer: LayerContext

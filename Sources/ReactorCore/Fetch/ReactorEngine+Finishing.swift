@@ -93,7 +93,6 @@ extension EngineState {
     step.task.release()
     let copy = copy(snapshot, entry, lead: lead, step.ticket.number)
     copy.note(isSaved: isSaved)
-    if let old = entry.copy?.head?.strongTag, old != copy.head?.strongTag { entry.replacedTag = old }
     setCopy(copy, of: entry)
     if copy.freshness.invalidatedAt != nil, !entry.subscribers.isEmpty { effects.append(.tellOutdated(entry.key)) }
     entry.clearOutdated()

@@ -70,11 +70,14 @@ final class ChangeMarks: Sendable {
       }
     }
 
-    /// The marks that concern a key.
+    /// The marks that concern a key. After a later change that was told without a tag, any version
+    /// of the URL may be the current one.
     func marks(of key: RecordKey, _ groups: Set<String>) -> [Mark] {
-      var found = [all, urls[key.url]].compactMap(\.self) + groups.compactMap { self.groups[$0] }
+      var found = [all].compactMap(\.self) + groups.compactMap { self.groups[$0] }
       for (path, mark) in paths where KeySet.isUnder(path, key.url) { found.append(mark) }
-      return found
+      guard var own = urls[key.url] else { return found }
+      if found.contains(where: { $0.number > own.number }) { own.tags = nil }
+      return found + [own]
     }
   }
 

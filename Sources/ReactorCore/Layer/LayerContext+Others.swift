@@ -31,5 +31,4 @@ extension LayerContext {
       for ticket in tickets { try? await self.change(ticket) { try await cache.invalidate(ticket.key, at: date) } }
     }
   }
-
 }

@@ -210,7 +210,6 @@ package final class LayerContext: Sendable {
       if let failure { throw failure }
     }
   }
-
 }
 
 /// A change of a layer's records.

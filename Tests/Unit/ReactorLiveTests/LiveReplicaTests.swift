@@ -92,6 +92,46 @@ import Testing
     }
   }
 
+  @Test func `of one language says nothing of the version in another`() async {
+    await Newsroom.run { newsroom, layer in
+      newsroom.hasLanguages.change { $0 = true }
+      newsroom.likes.change { $0 = [0, 1, 8] }
+      let screen = try await Self.begin(newsroom, layer)
+      screen.task.cancel()
+      let (english, german) = (Resource("posts/1"), Resource("posts/1", headers: [.acceptLanguage: "de"]))
+      let posts = layer.reactor(Post.self)
+      for post in [english, german] { _ = try await posts.fetch(post, policy: .networkOnly) }
+      newsroom.likes.change { $0[2] = 9 }
+      newsroom.tell(#"{"url":"posts/1","etag":"\"9\""}"#, at: "a.2")
+      try await newsroom.settle()
+      _ = try await posts.fetch(english, policy: .networkOnly)
+      let requests = newsroom.requests.value.count
+      _ = try await posts.fetch(english)
+      #expect(newsroom.requests.value.count == requests)
+    }
+  }
+
+  @Test func `has no version of the user who was signed in before`() async {
+    await Newsroom.run { newsroom, layer in
+      _ = try await Self.begin(newsroom, layer)
+      newsroom.likes.change { $0[1] = 2 }
+      _ = try await layer.reactor(Post.self).fetch("posts/1", policy: .networkOnly)
+      try await layer.removeAll()
+      newsroom.likes.change { $0[1] = 4 }
+      let post = Resource("posts/1")
+      _ = try await layer.reactor(Post.self).fetch(post, policy: .networkOnly)
+      // What the user before had is current for this one. The next event says so, and is late.
+      newsroom.likes.change { $0[1] = 1 }
+      layer.layer.mark(
+        ToldChange(
+          KeySet(urls: ["https://api.example.com/v1/posts/1"]), tags: ["https://api.example.com/v1/posts/1": "\"5\""]))
+      _ = try await layer.reactor(Post.self).fetch(post, policy: .networkOnly)
+      let requests = newsroom.requests.value.count
+      _ = try await layer.reactor(Post.self).fetch(post)
+      #expect(newsroom.requests.value.count == requests)
+    }
+  }
+
   @Test func `accepts a version that nobody has told`() async {
     await Newsroom.run { newsroom, layer in
       let screen = try await Self.begin(newsroom, layer)

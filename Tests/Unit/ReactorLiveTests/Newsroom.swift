@@ -41,6 +41,8 @@ final class Newsroom: Sendable {
   let defersWrites = Shared(false)
   /// A Boolean value that indicates whether responses have an `ETag`, which is the number of likes.
   let tagsResponses = Shared(false)
+  /// A Boolean value that indicates whether post 1 in German is post 2, under one URL.
+  let hasLanguages = Shared(false)
   /// The likes that a replica answers with; `nil` for the present ones.
   let replica = Shared<Int?>(nil)
   /// The `Change-Id` of each write.
@@ -146,7 +148,8 @@ final class Newsroom: Sendable {
     if let token = token.value, request.headerFields[.authorization] != "Bearer \(token)" {
       return (HTTPResponse(status: .unauthorized), Data())
     }
-    let number = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
+    var number = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
+    if hasLanguages.value, request.headerFields[.acceptLanguage] == "de" { number += 1 }
     if request.method != .get { return try await change(number, request) }
     let likes = replica.value ?? likes.value[number]
     try await world.clock.sleep(for: latency.value)
@@ -157,6 +160,7 @@ final class Newsroom: Sendable {
         return (HTTPResponse(status: .notModified, headerFields: fields), Data())
       }
     }
+    if hasLanguages.value { fields[.vary] = "Accept-Language" }
     if let name = HTTPField.Name("Cache-Groups") { fields[name] = groups.value }
     return (HTTPResponse(status: .ok, headerFields: fields), Data(#"{"likes":\#(likes)}"#.utf8))
   }

@@ -55,6 +55,20 @@ import Testing
     #expect(!Self.lacks("\"9\"", 1, marks))
   }
 
+  @Test(arguments: [
+    KeySet(groups: ["posts"]), KeySet(paths: ["https://api.example.com/"]), .everything,
+  ])
+  func `a later change without a tag may bring an earlier version back`(_ later: KeySet) {
+    let (marks, generations) = (ChangeMarks(), Generations())
+    Self.tell("\"2\"", held: ["\"1\""], marks, generations)
+    let number = marks.add(later, at: Self.began, generations)
+    #expect(marks.date(of: Self.key, "\"1\"", ["posts"], after: number) == nil)
+    #expect(marks.date(of: Self.key, "\"1\"", ["posts"], after: number - 1) != nil)
+    // What is told after that counts again.
+    Self.tell("\"3\"", held: ["\"1\""], marks, generations)
+    #expect(marks.date(of: Self.key, "\"1\"", ["posts"], after: number + 1) != nil)
+  }
+
   @Test func `a version from before a change lacks it whenever it was requested, until it is told again`() {
     let (marks, generations) = (ChangeMarks(), Generations())
     Self.tell("\"2\"", held: ["\"1\""], marks, generations)
