@@ -148,7 +148,8 @@ let support: [Target] = [
   .executableTarget(
     name: "StoreWriter",
     dependencies: httpTypes + [
-      "ReactorCore", "ReactorLists", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "TestSupport",
+      "ReactorChangeFeed", "ReactorCore", "ReactorLists", "ReactorLive", "ReactorLoopback", "ReactorOutbox",
+      "ReactorSQLite", "ReactorTesting", "TestSupport",
     ], path: "Tests/StoreWriter", swiftSettings: settings(trait: "SQLite")),
 ]
 
