@@ -80,7 +80,8 @@ let libraries: [Target] = [
     swiftSettings: settings),
   .target(
     name: "ReactorInspector",
-    dependencies: httpTypes + ["CReactorInspectorPage", "ReactorCore", "ReactorFlux"], swiftSettings: settings),
+    dependencies: httpTypes + ["CReactorInspectorPage", "ReactorCore", "ReactorFlux", "ReactorLive"],
+    swiftSettings: settings),
   // The inspector's HTML, as bytes.
   .target(name: "CReactorInspectorPage", exclude: ["inspector.html"]),
   // The server beneath MockServer and the demo.
@@ -242,7 +243,10 @@ let tests: [Target] = [
   tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
   tests(
     of: "ReactorInspectorTests",
-    httpTypes + ["ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorTesting", "TestSupport"]),
+    httpTypes + [
+      "ReactorInspector", "ReactorCore", "ReactorConformance", "ReactorFlux", "ReactorLive", "ReactorOutbox",
+      "ReactorTesting", "TestSupport",
+    ]),
   tests(
     of: "ReactorTestingTests",
     httpTypes + ["ReactorTesting", "ReactorLoopback", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport"]),
