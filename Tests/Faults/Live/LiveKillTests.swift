@@ -10,7 +10,7 @@
         var trial = LiveKillTrial(in: directory, seed: seed)
         let outcome = try await trial.run(kills: Chance.count("REACTOR_KILLS", default: 8, thorough: 40))
         #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
-        #expect(outcome.changes > outcome.kills && outcome.gaps > outcome.kills / 2)
+        #expect(outcome.changes > outcome.kills && outcome.gaps > 0)
         print(
           """
           Killed servers and clients of changes: \(outcome.kills) kills, \(outcome.changes) changes, \
