@@ -80,7 +80,8 @@ let libraries: [Target] = [
     swiftSettings: settings),
   .target(
     name: "ReactorInspector",
-    dependencies: httpTypes + ["CReactorInspectorPage", "ReactorCore", "ReactorFlux"], swiftSettings: settings),
+    dependencies: httpTypes + ["CReactorInspectorPage", "ReactorCore", "ReactorFlux", "ReactorLive"],
+    swiftSettings: settings),
   // The inspector's HTML, as bytes.
   .target(name: "CReactorInspectorPage", exclude: ["inspector.html"]),
   // The server beneath MockServer and the demo.
@@ -148,7 +149,8 @@ let support: [Target] = [
   .executableTarget(
     name: "StoreWriter",
     dependencies: httpTypes + [
-      "ReactorCore", "ReactorLists", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "TestSupport",
+      "ReactorChangeFeed", "ReactorCore", "ReactorLists", "ReactorLive", "ReactorLoopback", "ReactorOutbox",
+      "ReactorSQLite", "ReactorTesting", "TestSupport",
     ], path: "Tests/StoreWriter", swiftSettings: settings(trait: "SQLite")),
 ]
 
@@ -241,7 +243,10 @@ let tests: [Target] = [
   tests(of: "ReactorChangeFeedTests", httpTypes + ["ReactorChangeFeed", "ReactorTesting"]),
   tests(
     of: "ReactorInspectorTests",
-    httpTypes + ["ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorTesting", "TestSupport"]),
+    httpTypes + [
+      "ReactorInspector", "ReactorCore", "ReactorConformance", "ReactorFlux", "ReactorLive", "ReactorOutbox",
+      "ReactorTesting", "TestSupport",
+    ]),
   tests(
     of: "ReactorTestingTests",
     httpTypes + ["ReactorTesting", "ReactorLoopback", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport"]),

@@ -23,6 +23,10 @@ struct FeedCursor: Sendable {
   /// The versions of the layers' writes when they were last listed, and the time.
   var writeVersions: [UInt64?]?
   var writesAt = 0.0
+  /// The versions of the layers' streams of changes that were sent; `nil` before the first frame.
+  var streamVersions: [UInt64?]?
+  /// The number of the latest step that was sent of each layer's stream.
+  var streamSteps: [Int: UInt64] = [:]
 
   /// Removes and returns at most `limit` keys whose rows are due: from ``first``, then from
   /// ``pending``.

@@ -28,4 +28,6 @@ struct Frame: Sendable, Encodable {
   let actions: [FluxLog.Entry]
   /// All writes; `nil` if they are unchanged since an earlier frame.
   let writes: WriteList?
+  /// The streams of changes; `nil` if they are unchanged since an earlier frame.
+  let streams: [StreamRow]?
 }

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorLive
 import Synchronization
 
 /// The record behind an ``Inspector``: recent events, and weak references to the layers.
@@ -31,6 +32,7 @@ final class Recorder: Sendable {
   func show(_ layer: ModelLayer) {
     let isShown = layers().layers.contains { $0.layer === layer }
     guard !isShown else { return }
+    layer.live?.beginInspection()
     let id = state.withLock { state in
       state.lastID += 1
       return state.lastID
@@ -100,15 +102,16 @@ extension Recorder {
     if isFirst { begin(&cursor, layers, revision) } else { consume(&cursor, layers) }
     let isOffline = layers.contains { $0.layer.isOffline }
     let news = news(&cursor)
-    let writes = writes(&cursor, layers)
+    let (writes, streams) = (writes(&cursor, layers), streams(&cursor, layers))
     let batch = cursor.consumePending(Frame.rows)
-    let hasNews = !batch.isEmpty || !news.events.isEmpty || !news.actions.isEmpty || writes != nil
-    guard isFirst || hasNews || isOffline != cursor.isOffline else { return nil }
+    let hasNews = !batch.isEmpty || !news.events.isEmpty || !news.actions.isEmpty
+    let hasChanged = hasNews || writes != nil || streams != nil
+    guard isFirst || hasChanged || isOffline != cursor.isOffline else { return nil }
     cursor.isOffline = isOffline
     return Frame(
       now: now.rounded(toTenths: ()), isFirst: isFirst, isOffline: isOffline, layers: layers.count,
       hasFlux: news.hasFlux, rows: rows(batch, layers), totals: news.totals, seconds: news.seconds,
-      events: news.events, actions: news.actions, writes: writes)
+      events: news.events, actions: news.actions, writes: writes, streams: streams)
   }
 
   private func begin(_ cursor: inout FeedCursor, _ layers: Layers, _ revision: Int) {

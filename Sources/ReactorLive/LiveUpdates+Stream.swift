@@ -66,6 +66,11 @@ extension LiveUpdates {
     var ids: Set<String> = []
     let signals = events.map { event in (signal(of: event).withoutIDs(&ids), event.id) }
     let position = parser.lastEventID
+    let time = elapsed()
+    state.withLock { state in
+      guard state.live.connection == number else { return }
+      for (signal, _) in signals { state.record.note(signal, at: time) }
+    }
     update { state, time in
       if let retry = parser.retry { state.asksToWait(number, retry) }
       var actions: [LiveState.Action] = []

@@ -67,6 +67,7 @@ public final class LiveUpdates: Sendable {
     var lastReader: UInt64 = 0
     /// The last status that readers were told, in words.
     var told = ""
+    var record = LiveRecord()
 
     /// Removes the connection, unless a later one has replaced it.
     mutating func takeConnection(upTo number: UInt64) -> TaskHandle? {
@@ -83,11 +84,12 @@ public final class LiveUpdates: Sendable {
     }
 
     /// Tells the readers a status that differs from the last.
-    mutating func tellStatus() {
+    mutating func tellStatus(at time: Duration) {
       let status = live.status
       let text = status.description
       guard text != told else { return }
       told = text
+      record.add(.status(status), at: time)
       for reader in readers.values { reader.yield(status) }
     }
 
@@ -222,7 +224,11 @@ extension LiveUpdates: LayerPart {
   package func arrivedOutdated(_ key: RecordKey) {
     let time = elapsed()
     let isLagging = layer?.isLagging(key) == true
-    state.withLock { isLagging ? $0.queue.lagged(key, at: time) : $0.queue.add([key], at: time) }
+    state.withLock { state in
+      guard isLagging else { return state.queue.add([key], at: time) }
+      state.queue.lagged(key, at: time)
+      state.record.lagged(key, at: time)
+    }
     settle()
   }
 
@@ -239,7 +245,8 @@ extension LiveUpdates {
     let (actions, removals) = state.withLock { state in
       let actions = change(&state.live, time)
       state.saving.changed(state.live, performs: !actions.isEmpty, at: time)
-      state.tellStatus()
+      state.record.note(actions, at: time)
+      state.tellStatus(at: time)
       return (actions, state.removals)
     }
     for action in actions { perform(action, at: time, removals) }
@@ -269,7 +276,12 @@ extension LiveUpdates {
     }
     for (set, _) in due { enqueue(set, at: time) }
     releaseHeld(at: time)
-    for key in state.withLock({ $0.queue.next(at: time) }) { request(key) }
+    let keys = state.withLock { state in
+      let keys = state.queue.next(at: time)
+      state.record.note(requests: keys.count, queued: state.queue.count)
+      return keys
+    }
+    for key in keys { request(key) }
     savePlace(at: time)
     limitPolling()
     startTimer()

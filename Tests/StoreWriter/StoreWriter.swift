@@ -10,8 +10,9 @@ import TestSupport
 /// begins when there is a byte on standard input. On standard output: `open`, then a line of key
 /// and version for each save that has returned.
 ///
-/// With `models` as its first argument it is ``ModelKinds``, with `idle` ``IdleLayer``, and with
-/// `suspended` ``SuspendedStores``.
+/// With `models` as its first argument it is ``ModelKinds``, with `idle` ``IdleLayer``, with
+/// `suspended` ``SuspendedStores``, and with `live-server` or `live-client` ``LiveServer`` or
+/// ``LiveClient``.
 @main struct StoreWriter {
   static let taskCount = 4
 
@@ -25,6 +26,14 @@ import TestSupport
     #endif
     if arguments.count == 3, arguments[1] == "idle", let which = IdleCase(rawValue: arguments[2]) {
       return say("\(try await IdleLayer.run(which))")
+    }
+    if arguments.count == 5, arguments[1] == "live-server", let port = Int(arguments[3]),
+      let seed = UInt64(arguments[4])
+    {
+      return try LiveServer.run(arguments[2], port: port, seed: seed)
+    }
+    if arguments.count == 4, arguments[1] == "live-client" {
+      return try await LiveClient.run(arguments[2], arguments[3])
     }
     guard arguments.count == 7, let engine = WriterEngine(rawValue: arguments[1]), let seed = UInt64(arguments[3]),
       let run = Int(arguments[4]), let part = Int(arguments[5]), let parts = Int(arguments[6]), part < parts

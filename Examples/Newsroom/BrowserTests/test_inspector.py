@@ -2,7 +2,7 @@
 
 from test_newsroom import LIST, NewsroomTest
 import test_newsroom
-from newsroom import chromium
+from newsroom import Connection, Window, chromium
 
 ROW = "#body [role=row]:not([hidden])"
 
@@ -98,6 +98,27 @@ class Inspecting(NewsroomTest):
         window.wait("not asked", lambda: len(self.news.requests("GET", "/articles/2")) == 2)
         self.says("/articles/2", "state", "fresh")
         self.happened("invalidated")
+
+    def test_the_stream_of_changes_is_seen_with_what_it_tells_and_its_interruption(self):
+        connection = Connection(self.news.api)
+        self.addCleanup(connection.close)
+        reader = self.news.another_reader(connection.address)
+        for path in ("/articles/7", "/inspector"):
+            self.windows.append(Window(test_newsroom.driver, reader + path, is_new=True))
+        window, inspector = self.windows[-2:]
+        window.see("main h1")
+        inspector.press("#tab-streams")
+        inspector.see(".stream h2", "live")
+        self.news.ask("PATCH", "/admin/articles/7", {"note": "Corrected"})
+        inspector.see(".stream .log li", "/articles/7")
+        inspector.see(".stream .facts", "mark")
+        inspector.see(".stream .facts", "Last byte")
+        connection.cut()
+        inspector.see(".stream h2", "waiting")
+        inspector.see(".stream .facts", "Next attempt")
+        connection.mend()
+        inspector.see(".stream h2", "live")
+        inspector.see(".stream .log li", "connects, behind its position")
 
     def test_an_action_shows_the_fields_that_it_changed_and_the_values_that_may_be_seen(self):
         for article in (2, 7):

@@ -60,6 +60,7 @@ import Testing
       #expect(newsroom.requests.value.count == requests + 4)
       #expect(screen.isStale)
       #expect(recorder.names.contains(.replicaLagged))
+      #expect(layer.live?.report(since: 0).counts.lags == 4)
       newsroom.replica.change { $0 = nil }
       newsroom.likes.change { $0[1] = 3 }
       newsroom.tell(#"{"url":"posts/1","etag":"\"3\""}"#, at: "a.3")

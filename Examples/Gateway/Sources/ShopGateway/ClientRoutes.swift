@@ -52,13 +52,18 @@ struct ClientRoutes: Sendable {
   var router: Router<ClientContext> {
     let router = Router(context: ClientContext.self)
     router.add(middleware: active)
-    router.get("products/:id", use: product)
-    router.get("events", use: events)
+    addPages(to: router)
     router.get("health/live") { _, _ in HTTPResponse.Status.ok }
     router.get("health/ready") { _, _ in
       readiness.isReady ? HTTPResponse.Status.ok : .serviceUnavailable
     }
     return router
+  }
+
+  /// Adds what clients follow, and operators too.
+  func addPages(to router: Router<ClientContext>) {
+    router.get("products/:id", use: product)
+    router.get("events", use: events)
   }
 
   @Sendable private func events(_ request: Request, _ context: ClientContext) throws -> Response {

@@ -57,25 +57,28 @@ public struct Gateway: Service {
       if let observability = instruments["catalogue"] { configuration.statusChanged = observability.fleetChanged }
       return Fleet(try ValkeyStore(address, namespace: "shop"), configuration: configuration)
     }
+    let log = try settings.fleet.map { try ValkeyChangeLog($0, namespace: "shop") }
     let shop = try Shop(settings, transport: AsyncHTTPClientTransport(timeout: .seconds(5)), fleet: fleet, now: now) {
       instruments[$0]
     }
     let (readiness, active) = (Readiness(), ActiveRequests())
     let activeGauge = metrics.makeMeter(label: "gateway.requests.active", dimensions: [])
     let usersGauge = metrics.makeMeter(label: "gateway.users", dimensions: [])
-    let feed = changeFeed()
+    let feed = changeFeed(log)
     let prices = PriceRoutes(shop: shop, feed: feed)
-    let admin = AdminRoutes(prices: prices, metrics: metrics, inspector: inspector(of: shop)) {
+    let clients = ClientRoutes(shop: shop, feed: feed, readiness: readiness, active: active)
+    let admin = AdminRoutes(clients: clients, prices: prices, metrics: metrics, inspector: inspector(of: shop)) {
       activeGauge.set(Int64(active.count))
       usersGauge.set(Int64(shop.users.count))
     }
-    let clients = ClientRoutes(shop: shop, feed: feed, readiness: readiness, active: active)
 
     var services: [any Service] = [
       server(.admin, admin.router, "127.0.0.1", settings.adminPort),
       server(.clients, clients.router, settings.host, settings.port),
     ]
     if let fleet {
+      // Ends after the servers, so that their last changes are appended to the log.
+      services.insert(Running { await feed.run() }, at: 0)
       services.append(Running { try await fleet.run() })
       if let observability = instruments["catalogue"] { services.append(Running { await observability.run(fleet) }) }
     }
@@ -99,10 +102,12 @@ public struct Gateway: Service {
   }
 
   /// Clients that are told of a change need the other half of the connections to ask.
-  private func changeFeed() -> ChangeFeed {
+  ///
+  /// - Parameter log: the history that several gateways share; `nil` for one gateway.
+  private func changeFeed(_ log: ValkeyChangeLog?) -> ChangeFeed {
     var configuration = ChangeFeedConfiguration()
     configuration.clients = max(1, settings.maximumConnections / 2)
-    return ChangeFeed(configuration)
+    return log.map { ChangeFeed(configuration, log: $0) } ?? ChangeFeed(configuration)
   }
 
   private func server<Context: RequestContext>(

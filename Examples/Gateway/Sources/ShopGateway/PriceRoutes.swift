@@ -15,7 +15,7 @@ struct PriceRoutes: Sendable {
     var cents: Int
   }
 
-  func add(to router: Router<BasicRequestContext>) {
+  func add(to router: Router<ClientContext>) {
     router.patch("products/:id") { request, context in
       guard let id = context.parameters.get("id").flatMap({ Int($0) }) else { throw HTTPError(.notFound) }
       let price = try await request.decode(as: Price.self, context: context)
@@ -24,19 +24,23 @@ struct PriceRoutes: Sendable {
       do {
         product = try await shop.setPrice(price.cents, of: id)
       } catch ReactorError.server(let response, _) {
-        if response.status.kind != .clientError { publishChange(of: id) }
+        if response.status.kind != .clientError { publishChange(of: id, by: request.head.changeID) }
         throw HTTPError(response.status.code == 404 ? .notFound : .badGateway)
       } catch {
         // Without an answer, the catalogue may have changed the price all the same.
-        publishChange(of: id)
+        publishChange(of: id, by: request.head.changeID)
         throw HTTPError(.badGateway)
       }
-      publishChange(of: id)
+      publishChange(of: id, by: request.head.changeID)
       return Response(
         status: .ok, headers: [.contentType: "application/json; charset=utf-8"],
         body: ResponseBody(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(product))))
     }
   }
 
-  private func publishChange(of id: Int) { feed.publish([.url("/products/\(id)")]) }
+  /// Without a tag: a page has none, since its stock changes by itself, and its discount is a
+  /// user's.
+  private func publishChange(of id: Int, by changeID: String?) {
+    feed.publish([.url("/products/\(id)")], by: changeID)
+  }
 }

@@ -16,13 +16,15 @@ struct RunningGateway: Sendable {
   /// The dials of the APIs.
   let shop: [ShopAPI: ShopDials]
   let clock: WallClock
+  /// The settings with the addresses of the APIs.
+  let apis: [String: String]
   /// The gateway and the APIs.
   let services: ServiceGroup
 
   /// All are gone when it returns.
   ///
   /// - Parameters:
-  ///   - environment: the gateway's, in addition to the addresses.
+  ///   - environment: the gateway's. It may have the addresses of another's APIs.
   ///   - sleep: waits between the beginning of the shutdown and its end.
   static func use(
     _ environment: [String: String] = [:], sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
@@ -36,7 +38,11 @@ struct RunningGateway: Sendable {
     }
     try await Self.run(apis, logger) { _ in
       var variables = environment.merging(["HTTP_PORT": "0", "ADMIN_PORT": "0"]) { $1 }
-      for await (api, url) in running.prefix(3) { variables["\(api.rawValue.uppercased())_URL"] = url.absoluteString }
+      for await (api, url) in running.prefix(3) {
+        let name = "\(api.rawValue.uppercased())_URL"
+        variables[name] = variables[name] ?? url.absoluteString
+      }
+      let apis = variables.filter { $0.key.hasSuffix("_URL") }
       let settings = try GatewaySettings(
         ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: variables)))
 
@@ -50,7 +56,8 @@ struct RunningGateway: Sendable {
         for await (listener, url) in listening.prefix(2) { urls[listener] = url }
         guard let clients = urls[.clients], let admin = urls[.admin] else { throw URLError(.cannotConnectToHost) }
         try await body(
-          RunningGateway(clients: clients, admin: admin, shop: dials, clock: clock, services: services))
+          RunningGateway(
+            clients: clients, admin: admin, shop: dials, clock: clock, apis: apis, services: services))
       }
     }
   }
