@@ -11,7 +11,7 @@ struct LongPolls: Sendable {
   /// `false` until the first long poll after a silence was answered.
   private var isAnswered = false
 
-  /// The time for which the server may hold an answer back, and the shortest one that is asked for.
+  /// The longest and the shortest time for which the server may hold an answer back.
   static let (longestWait, shortestWait): (Duration, Duration) = (.seconds(25), .seconds(5))
   /// The time after which a stream is tried again.
   static let term: Duration = .seconds(600)

@@ -30,7 +30,7 @@ struct LiveState: Sendable {
     var isGreeted: Bool
     /// The position at which everything missed was repeated; `nil` once it was.
     var replaysUntil: LivePosition?
-    /// The response ends after its first changes, for which the server has waited this long at most.
+    /// The time for which the server waits for a change, if the response ends after it.
     var wait: Duration?
     var hasEvents = false
     var isLeaving = false

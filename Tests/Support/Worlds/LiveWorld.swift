@@ -19,8 +19,8 @@ extension LiveWorld {
 }
 
 /// A world of layers that follow the changes of a server, and make changes. The server forgets its
-/// history, restarts with another one, cuts streams, falls silent and repeats events. A proxy begins
-/// to hold responses back until their end, and lets streams through again. The server tells
+/// history, restarts with another one, cuts streams, falls silent and repeats events. A proxy
+/// begins to hold responses back until their end, and lets streams through again. The server tells
 /// changes with or without entity tags, values, differences and the ids of writes, and removals.
 /// Its replicas lag. The processes of the layers are killed and launched again.
 final class LiveWorld: Sendable {
