@@ -86,7 +86,7 @@ private final class BufferedShop: Sendable {
     }
   }
 
-  func wait(until isTrue: () -> Bool) async { while !isTrue() { await Task.yield() } }
+  func wait(until isTrue: () -> Bool) async { while !isTrue(), !Task.isCancelled { await Task.yield() } }
 }
 
 @Suite("A stream through a proxy that holds responses back", .timeLimit(.minutes(1))) struct BufferingProxyTests {
@@ -117,7 +117,7 @@ private final class BufferedShop: Sendable {
       shop.feed.publish([.url("/posts/1")])
       await shop.wait { live.lastEventID.hasSuffix(".1") }
       // The resource may rest after the request that the first answer has caused.
-      while !isShown.value {
+      while !isShown.value, !Task.isCancelled {
         shop.clock.advance(by: .milliseconds(50))
         for _ in 0..<100 { await Task.yield() }
       }
