@@ -6,8 +6,8 @@ import ReactorCore
 import ReactorLive
 import Synchronization
 
-/// Live resources beside what a program does without them: polling, an invalidation for each change,
-/// and on the server a stream that waits and has no feed.
+/// Live resources beside what a program does without them: polling, an invalidation for each
+/// change, and on the server a stream that waits and has no feed.
 ///
 /// The server is in this process, so that no network hides anything. The stream passes the same
 /// code as one from a socket, in the pieces that the feed writes.
