@@ -132,7 +132,8 @@ import Testing
       while attempts < 4 || !isWaiting, attempts < 10 {
         #expect(try await bench.outbox("drain", "--within", "500ms").status == 75)
         attempts += 1
-        isWaiting = try await attempts >= 4 && bench.list().first?.reason == "backoff"
+        let reason = try await bench.list().first?.reason
+        isWaiting = attempts >= 4 && reason == "backoff"
       }
       #expect(isWaiting)
       let back = try MockServer.answering(["/a": .status(204)], port: port)
