@@ -5,6 +5,11 @@ import Synchronization
 extension ChangeFeed {
   /// Opens the stream of a client, behind the position that its request names in `Last-Event-ID`.
   ///
+  /// A client whose stream is held back on its way asks for a long poll by `Prefer: wait=25` (RFC
+  /// 7240 §4.3). Its stream is one piece: the changes behind the position, as soon as there are
+  /// any, and at the latest after this time in seconds, or after two heartbeats. A position that is
+  /// not known is answered at once.
+  ///
   /// ```swift
   /// do throws(ChangeFeedError) {
   ///   let stream = try feed.open(request.head, user: .init("user:7")) {
@@ -35,25 +40,38 @@ extension ChangeFeed {
     let lifetime = min(configuration.lifetime * random, lifetime ?? configuration.lifetime * random)
     let audiences = user.map { audiences.union([$0]) } ?? audiences
     let now = elapsed()
+    let wait = request.preferredWait.map { min($0, configuration.heartbeat * 2) }
     let opened = state.withLock {
-      state -> Result<(UInt64, greeting: String, position: UInt64, Bool), ChangeFeedError> in
+      state -> Result<(UInt64, greeting: [UInt8]?, ChangeStream.Place), ChangeFeedError> in
       if let error = refusal(of: user, state, at: now) { return .failure(error) }
       // The place is taken before the greeting is sent: what is requested after it, is newer.
       let seat = state.seats.add(audiences, at: now, onStall: onStall)
       let position = state.log.position(of: lastEventID, isShared: shared != nil)
-      let head = state.log.id(of: max(state.log.head, position ?? 0))
-      let spread = position == nil ? herdSpread(&state, at: now) : nil
-      let hello = ChangeEncoding.hello(
-        isResumed: position != nil, head: head, heartbeat: configuration.heartbeat, spread: spread)
-      return .success((seat, hello, position ?? state.log.head, position.map { $0 < state.log.head } ?? false))
+      let greeting = wait == nil ? self.greeting(resuming: position, &state, at: now) : nil
+      let place = ChangeStream.Place(
+        position: position ?? state.log.head, isCatchingUp: position.map { $0 < state.log.head } ?? false,
+        poll: wait.map { LongPoll($0, isResumed: position != nil, from: now, tick: tick) })
+      return .success((seat, greeting, place))
     }
-    let (seat, hello, position, isBehind) = try opened.get()
+    let (seat, greeting, place) = try opened.get()
     startTicker()
     return ChangeStream(
-      self, greeting: ChangeEncoding.retry(configuration.retry) + ChangeEncoding.event("hello", hello),
+      self, greeting: greeting,
       client: ChangeStream.Client(
-        seat: seat, position: position, audiences: audiences, endsAt: now + lifetime, heardAt: .zero,
-        isCatchingUp: isBehind))
+        seat: seat, place: place, audiences: audiences, endsAt: now + lifetime, heardAt: .zero))
+  }
+
+  /// Returns the first event of a stream, or of the answer to a long poll, and the wait before a
+  /// reconnection.
+  ///
+  /// - Parameter position: the client's place; `nil` if it is not in the list.
+  func greeting(
+    resuming position: UInt64?, _ state: inout State, at now: Duration, wait: Duration? = nil
+  ) -> [UInt8] {
+    let hello = ChangeEncoding.hello(
+      isResumed: position != nil, head: state.log.id(of: max(state.log.head, position ?? 0)),
+      heartbeat: configuration.heartbeat, spread: position == nil ? herdSpread(&state, at: now) : nil, wait: wait)
+    return ChangeEncoding.retry(configuration.retry) + ChangeEncoding.event("hello", hello)
   }
 
   /// Returns the time within which a client asks for everything. Of many that come at once, each
@@ -84,20 +102,21 @@ extension ChangeFeed {
     let now = elapsed()
     let farewell = ChangeEncoding.event("bye")
     guard now < client.endsAt else { return .end(farewell) }
+    if let poll = client.place.poll { return answer(to: &client, poll, at: now) ?? .end(farewell) }
     let step = state.withLock { state -> (bytes: [UInt8]?, reset: [UInt8], id: String, isEnding: Bool)? in
       guard state.seats.contains(client.seat), !isBlind(state, at: now) else { return nil }
-      let bytes = state.log.bytes(behind: &client.position, for: client.audiences, atMost: 64 << 10)
-      if bytes == nil { client.position = state.log.head }
+      let bytes = state.log.bytes(behind: &client.place.position, for: client.audiences, atMost: 64 << 10)
+      if bytes == nil { client.place.position = state.log.head }
       state.seats.give(client.seat, at: now)
-      let id = state.log.id(of: client.position)
+      let id = state.log.id(of: client.place.position)
       let reset = ChangeEncoding.reset(id, spread: spread(over: state.seats.count))
       return (bytes, reset, id, state.isEnding)
     }
     guard let (bytes, reset, id, isEnding) = step else { return .end(farewell) }
     if isEnding { return .end((bytes ?? reset) + farewell) }
     // A client that comes back waits for the position of its greeting, whoever's events led there.
-    let isDue = now - client.heardAt >= configuration.heartbeat || client.isCatchingUp
-    client.isCatchingUp = false
+    let isDue = now - client.heardAt >= configuration.heartbeat || client.place.isCatchingUp
+    client.place.isCatchingUp = false
     guard let bytes else {
       client.heardAt = now
       return .bytes(reset)

@@ -126,10 +126,13 @@ enum ChangeEncoding {
     return "{\"\(kind)\":\(quoted(name))\(fields.joined())\(rest)}"
   }
 
-  static func hello(isResumed: Bool, head: String, heartbeat: Duration, spread: Duration?) -> String {
+  static func hello(
+    isResumed: Bool, head: String, heartbeat: Duration, spread: Duration?, wait: Duration?
+  ) -> String {
     let spread = spread.map { ",\"spread\":\(milliseconds($0))" } ?? ""
-    return
-      "{\"v\":1,\"resumed\":\(isResumed),\"head\":\(quoted(head)),\"heartbeat\":\(heartbeat / .seconds(1))\(spread)}"
+    let wait = wait.map { ",\"wait\":\($0 / .seconds(1))" } ?? ""
+    let times = "\"heartbeat\":\(heartbeat / .seconds(1))\(spread)\(wait)"
+    return "{\"v\":1,\"resumed\":\(isResumed),\"head\":\(quoted(head)),\(times)}"
   }
 
   /// The event that says that history was lost.

@@ -3,7 +3,8 @@ import Synchronization
 /// The body of one client's response: pieces of an event stream, each to be written at once.
 ///
 /// It is for one reader, and ends when its task is cancelled, or with a farewell when its time is
-/// over. Releasing it ends the client.
+/// over. For a client that has asked for a long poll, it ends after one piece. Releasing it ends
+/// the client.
 public struct ChangeStream: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
   public typealias Failure = Never
@@ -11,12 +12,19 @@ public struct ChangeStream: AsyncSequence, Sendable {
   /// The client's place and rights.
   struct Client {
     let seat: UInt64
-    var position: UInt64
+    var place: Place
     let audiences: Set<ChangeAudience>
     let endsAt: Duration
     var heardAt: Duration
+  }
+
+  /// A client's place in the list.
+  struct Place {
+    var position: UInt64
     /// The client has missed something, and waits for the position of its greeting.
     var isCatchingUp: Bool
+    /// The client's wish for one answer; `nil` for a stream.
+    let poll: LongPoll?
   }
 
   /// Counts the client for as long as its stream or its iterator lives.
@@ -29,10 +37,10 @@ public struct ChangeStream: AsyncSequence, Sendable {
   }
 
   private let seat: Seat
-  private let greeting: [UInt8]
+  private let greeting: [UInt8]?
   private let client: Client
 
-  init(_ feed: ChangeFeed, greeting: [UInt8], client: Client) {
+  init(_ feed: ChangeFeed, greeting: [UInt8]?, client: Client) {
     seat = Seat(feed, client.seat)
     (self.greeting, self.client) = (greeting, client)
   }
@@ -47,7 +55,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
     private var client: Client
     private var isOver = false
 
-    fileprivate init(seat: Seat, greeting: [UInt8], client: Client) {
+    fileprivate init(seat: Seat, greeting: [UInt8]?, client: Client) {
       (self.seat, self.greeting, self.client) = (seat, greeting, client)
     }
 
@@ -68,7 +76,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
         case .wait:
           guard let position = await feed.wait(for: client) else { return nil }
           // A client may be ahead of its server. Zero is a lost history.
-          client.position = position == 0 ? 0 : Swift.max(client.position, position)
+          client.place.position = position == 0 ? 0 : Swift.max(client.place.position, position)
         }
       }
       return nil

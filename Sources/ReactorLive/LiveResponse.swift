@@ -3,6 +3,15 @@ import HTTPCaching
 import HTTPTypes
 package import ReactorCore
 
+/// The request for a stream, or for a long poll.
+package struct LiveRequest: Sendable {
+  /// The place behind which it begins; empty for none.
+  package var lastEventID: String
+  /// The time for which the server may hold its only answer back (RFC 7240 §4.3); `nil` for a
+  /// stream.
+  package var wait: Duration?
+}
+
 /// The response to the request for a stream, whose body has yet to arrive.
 package struct LiveResponse: Sendable {
   var status: Int

@@ -75,6 +75,9 @@ struct LiveHello: Sendable {
   var heartbeat: Duration?
   /// The time within which a client asks for everything.
   var spread: Duration?
+  /// The time for which the server waits for a change before it ends its response; `nil` for a
+  /// stream.
+  var wait: Duration?
 }
 
 /// A position in a server's history: a space, which another history does not have, and a number.
@@ -104,6 +107,7 @@ struct ChangeReader: Sendable {
     var head: String?
     var heartbeat: Double?
     var spread: Double?
+    var wait: Double?
   }
 
   private struct Reset: Decodable {
@@ -139,11 +143,12 @@ struct ChangeReader: Sendable {
     switch event.type {
     case "hello":
       guard let hello = decode(Hello.self, event.data) else { return .gap() }
-      let heartbeat = hello.heartbeat.map { Duration.seconds(min(max($0, 1), 3_600)) }
       return .hello(
         LiveHello(
-          isResumed: hello.resumed == true, head: hello.head.flatMap(LivePosition.init), heartbeat: heartbeat,
-          spread: hello.spread.flatMap(Self.spread)))
+          isResumed: hello.resumed == true, head: hello.head.flatMap(LivePosition.init),
+          heartbeat: hello.heartbeat.map { Duration.seconds(min(max($0, 1), 3_600)) },
+          spread: hello.spread.flatMap(Self.spread),
+          wait: hello.wait.map { Duration.seconds(min(max($0, 0), 3_600)) }))
     case "change":
       guard let change = decode(Change.self, event.data), change.changes.count <= Self.targetLimit else {
         return .gap()

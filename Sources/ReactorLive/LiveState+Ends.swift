@@ -19,9 +19,11 @@ extension LiveState {
     guard number == connection else { return [] }
     if case .open(let open) = phase {
       if time - open.openedAt >= Self.steady { failures = 0 }
+      if !open.isLeaving, error == nil, let wait = open.wait { return polled(open, wait, at: time) }
       // A response that ends after its first events is a long poll.
       if open.isLeaving || (error == nil && open.hasEvents) { return rest(at: time) }
     }
+    if case .timedOut? = error, !isGreeted { return heldBack(at: time) }
     switch (status, error) {
     case (401?, _), (_, .authentication?): return turnOff(.authentication)
     case (410?, _): lastEventID = ""
@@ -46,23 +48,31 @@ extension LiveState {
     _ error: ReactorError?, pause: Duration? = nil, longest: Duration = LiveState.longestWait, at time: Duration
   ) -> [Action] {
     beginGrace(at: time)
-    // Full jitter below a ceiling that doubles.
-    let ceiling = min(retry * Double(1 << min(failures, 12)), max(longest, retry))
-    (failures, isOfServer) = (failures + 1, true)
-    let wait = max(pause.map { min($0, .seconds(3_600)) } ?? .zero, ceiling * random.share())
+    liveUntil = nil
+    if wait != nil { polls.failed(error, at: time) }
+    let backoff = backoff(longest)
+    isOfServer = true
+    let wait = max(pause.map { min($0, .seconds(3_600)) } ?? .zero, backoff)
     phase = .waiting(until: time + wait, error)
     connection += 1
     return []
   }
 
+  /// The wait after a failure: full jitter below a ceiling that doubles.
+  mutating func backoff(_ longest: Duration = LiveState.longestWait) -> Duration {
+    let ceiling = min(retry * Double(1 << min(failures, 12)), max(longest, retry))
+    failures += 1
+    return ceiling * random.share()
+  }
+
   mutating func turnOff(_ reason: LiveStatus.Reason) -> [Action] {
-    graceUntil = nil
+    (graceUntil, liveUntil) = (nil, nil)
     phase = .off(reason)
     connection += 1
     return [.disconnect(connection)]
   }
 
-  private mutating func beginGrace(at time: Duration) {
+  mutating func beginGrace(at time: Duration) {
     if status.isLive { graceUntil = time + grace }
   }
 }

@@ -5,7 +5,7 @@ import ReactorCore
 /// performs.
 struct LiveState: Sendable {
   enum Action: Sendable {
-    case connect(UInt64, lastEventID: String)
+    case connect(UInt64, LiveRequest)
     /// Ends the connections up to this number.
     case disconnect(UInt64)
     case mark(LiveChange, spread: Duration)
@@ -30,6 +30,8 @@ struct LiveState: Sendable {
     var isGreeted: Bool
     /// The position at which everything missed was repeated; `nil` once it was.
     var replaysUntil: LivePosition?
+    /// The time for which the server waits for a change, if the response ends after it.
+    var wait: Duration?
     var hasEvents = false
     var isLeaving = false
   }
@@ -37,7 +39,7 @@ struct LiveState: Sendable {
   private let opens: LiveConfiguration.Opening
   let grace: Duration
   /// `true` for the format of changes.
-  private let isGreeting: Bool
+  let isGreeting: Bool
   private let resumes: Bool
   /// `true` if a response says behind which place it resumes.
   private let namesPlace: Bool
@@ -50,7 +52,7 @@ struct LiveState: Sendable {
   var lastEventID = ""
   private var position: LivePosition? { isGreeting ? LivePosition(lastEventID) : nil }
   private var isObserved = false
-  private var isReachable = true
+  private(set) var isReachable = true
   private var isClearing = false
   /// `false` while the place of an earlier process is being read.
   private(set) var isRestored: Bool
@@ -66,6 +68,12 @@ struct LiveState: Sendable {
   var isOfServer = false
   /// The time until which an interruption leaves the polling intervals as they are.
   var graceUntil: Duration?
+  var polls = LongPolls()
+  /// The time at which the latest request was sent, and the time for which the server may hold its
+  /// answer back; `nil` for a stream.
+  var (startedAt, wait): (Duration, Duration?) = (.zero, nil)
+  /// The time until which the answer to the last long poll counts as a sign of life.
+  var liveUntil: Duration?
 
   /// The time in which a server sends the head of its response, and again that in which it sends
   /// `hello`.
@@ -93,20 +101,26 @@ struct LiveState: Sendable {
   var status: LiveStatus {
     switch phase {
     case .idle: .off(.notObserved)
-    case .connecting: .catchingUp
-    case .open(let connection): connection.isGreeted && connection.replaysUntil == nil ? .live : .catchingUp
-    case .waiting(_, let error): .interrupted(error)
+    case .connecting: liveUntil == nil ? .catchingUp : .live
+    case .open(let open) where !open.isGreeted: liveUntil == nil ? .catchingUp : .live
+    case .open(let open): open.replaysUntil == nil ? .live : .catchingUp
+    case .waiting(_, let error): liveUntil == nil ? .interrupted(error) : .live
     case .off(let reason): .off(reason)
     }
   }
 
   /// A Boolean value that indicates whether a stream is open, of which more may come soon.
-  var isOpen: Bool { if case .open = phase { true } else { false } }
+  var isOpen: Bool { if case .open = phase { true } else { liveUntil != nil } }
 
   /// The time for the head of a response. Another format's server may send it with its first event;
   /// without a heartbeat, the transport's time limit is the only one.
   private var connecting: Duration? {
-    isGreeting ? Self.greeting : heartbeat.map { max(Self.greeting, $0 * 2.5) }
+    isGreeting ? Self.greeting + (wait ?? .zero) : heartbeat.map { max(Self.greeting, $0 * 2.5) }
+  }
+
+  /// The time until which the greeting of an open stream has to come.
+  private func greetingLimit(of open: Connection) -> Duration {
+    wait.map { startedAt + $0 + Self.greeting } ?? open.openedAt + Self.greeting
   }
 
   /// A Boolean value that indicates whether covered streams poll rarely.
@@ -114,11 +128,11 @@ struct LiveState: Sendable {
 
   /// The time at which ``time(_:)`` is due next; `nil` for never.
   var deadline: Duration? {
-    var times = [lingersUntil, graceUntil, isAway ? nil : leftAt.map { $0 + Self.departure }]
+    var times = [lingersUntil, graceUntil, liveUntil, isAway ? nil : leftAt.map { $0 + Self.departure }]
     switch phase {
     case .waiting(let time, _): if isReachable { times.append(time) }
     case .open(let open):
-      if !open.isGreeted { times.append(open.openedAt + Self.greeting) }
+      if !open.isGreeted { times.append(greetingLimit(of: open)) }
       if let heartbeat = open.heartbeat { times.append(open.heardAt + heartbeat * 2.5) }
     case .connecting(let since): times.append(connecting.map { since + $0 })
     case .idle, .off: break
@@ -153,16 +167,16 @@ extension LiveState {
   /// Lets the time pass.
   mutating func time(_ time: Duration) -> [Action] {
     if let until = graceUntil, time >= until { graceUntil = nil }
+    if let until = liveUntil, time >= until { liveUntil = nil }
     if let until = lingersUntil, time >= until { return close() }
     if let leftAt, !isAway, time >= leftAt + Self.departure { return goAway() }
     switch phase {
     case .waiting(let until, _) where time >= until && isReachable: return connect(at: time)
     case .connecting(let since) where connecting.map { time >= since + $0 } ?? false:
-      return [.disconnect(connection)] + interrupt(.timedOut, at: time)
-    case .open(let open):
-      let isSilent = open.heartbeat.map { time >= open.heardAt + $0 * 2.5 } ?? false
-      let isMute = !open.isGreeted && time >= open.openedAt + Self.greeting
-      guard isSilent || isMute else { return [] }
+      return [.disconnect(connection)] + heldBack(at: time)
+    case .open(let open) where !open.isGreeted && time >= greetingLimit(of: open):
+      return [.disconnect(connection)] + heldBack(at: time)
+    case .open(let open) where open.heartbeat.map { time >= open.heardAt + $0 * 2.5 } ?? false:
       return [.disconnect(connection)] + interrupt(.timedOut, at: time)
     default: return []
     }
@@ -172,6 +186,7 @@ extension LiveState {
     let returned = isReachable && !self.isReachable
     self.isReachable = isReachable
     guard returned else { return [] }
+    polls.changedNetwork()
     switch phase {
     case .waiting, .off(.notAnEventStream):
       return connectAnew(at: time)
@@ -242,15 +257,15 @@ extension LiveState {
     return connect(at: time)
   }
 
-  private mutating func connect(at time: Duration) -> [Action] {
+  mutating func connect(at time: Duration) -> [Action] {
     guard !isClearing, isRestored, !isAway else { return [] }
     connection += 1
-    phase = .connecting(since: time)
-    return [.connect(connection, lastEventID: lastEventID)]
+    (phase, startedAt, wait) = (.connecting(since: time), time, isGreeting ? polls.wait : nil)
+    return [.connect(connection, LiveRequest(lastEventID: lastEventID, wait: wait))]
   }
 
   private mutating func close() -> [Action] {
-    (lingersUntil, graceUntil, failures, isOfServer) = (nil, nil, 0, false)
+    (lingersUntil, graceUntil, liveUntil, failures, isOfServer) = (nil, nil, nil, 0, false)
     connection += 1
     phase = .idle
     return [.disconnect(connection)]
@@ -333,8 +348,9 @@ extension LiveState {
   }
 
   private mutating func greeted(_ hello: LiveHello, _ open: inout Connection) -> [Action] {
-    open.isGreeted = true
+    (open.isGreeted, open.wait, liveUntil) = (true, hello.wait, nil)
     open.heartbeat = hello.heartbeat ?? heartbeat
+    if hello.wait == nil { greetedStream() }
     if hello.isResumed, let position, let head = hello.head, head.space == position.space,
       head.number >= position.number
     {

@@ -6,7 +6,7 @@ public import ReactorCore
 /// let isLive = layer.live?.status.isLive == true
 /// ```
 public enum LiveStatus: Sendable {
-  /// Changes arrive. Polling streams poll rarely.
+  /// Changes arrive, or a long poll waits for them. Polling streams poll rarely.
   case live
   /// The stream is being opened, or the server repeats what was missed.
   case catchingUp

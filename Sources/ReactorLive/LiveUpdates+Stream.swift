@@ -6,7 +6,7 @@ import Synchronization
 
 /// The connection: its request, its events and its end.
 extension LiveUpdates {
-  func connect(_ number: UInt64, _ lastEventID: String) {
+  func connect(_ number: UInt64, _ request: LiveRequest) {
     let task = TaskHandle(priority: nil)
     let old = state.withLock { state -> TaskHandle? in
       // A later change has replaced it already.
@@ -19,7 +19,7 @@ extension LiveUpdates {
     task.attach(
       spawnApart(on: executor) { [weak self, open] in
         do throws(ReactorError) {
-          let response = try await open(lastEventID)
+          let response = try await open(request)
           let isStream = response.isEventStream
           let head: LiveState.Head =
             response.status == 204 ? .ended : isStream ? .stream : .other(contentType: response.contentType)

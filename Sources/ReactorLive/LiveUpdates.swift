@@ -24,7 +24,7 @@ import Synchronization
 /// Get it from ``ReactorCore/ModelLayer/live``. Its methods may be called from any isolation.
 public final class LiveUpdates: Sendable {
   /// Requests the stream behind a position.
-  typealias Opening = @Sendable (_ lastEventID: String) async throws(ReactorError) -> LiveResponse
+  typealias Opening = @Sendable (LiveRequest) async throws(ReactorError) -> LiveResponse
 
   let mapping: LiveMapping
   private let configuration: LiveConfiguration
@@ -257,7 +257,7 @@ extension LiveUpdates {
   /// - Parameter removals: the removals of everything before the action.
   private func perform(_ action: LiveState.Action, at time: Duration, _ removals: Int) {
     switch action {
-    case .connect(let number, let id): connect(number, id)
+    case .connect(let number, let request): connect(number, request)
     case .disconnect(let number): state.withLock { $0.takeConnection(upTo: number) }?.cancel()
     case .mark(let change, let spread): mark(change, spread, at: time, removals)
     case .markCovered(let spread):

@@ -27,10 +27,11 @@ extension ModelLayer.Extension {
     return live(mapping, configuration) { [resource] layer in
       // An invalid resource is told by the request.
       (try? layer.backend?.request(for: resource).absoluteURL) ?? ""
-    } open: { [resource] layer, id throws(ReactorError) in
+    } open: { [resource] layer, request throws(ReactorError) in
       guard let backend = layer.backend else { throw .streamingUnsupported }
-      let request = resource.stream(behind: id, savesPower: layer.configuration.lowPower.source.isOn)
-      let stream = try await backend.stream(for: request, clock: layer.configuration.clock)
+      let stream = try await backend.stream(
+        for: resource.stream(request, savesPower: layer.configuration.lowPower.source.isOn),
+        clock: layer.configuration.clock)
       return LiveResponse(stream)
     }
   }
@@ -40,17 +41,17 @@ extension ModelLayer.Extension {
   /// - Parameters:
   ///   - place: The name under which the place in the history is saved. Default: the base.
   ///   - base: Returns the URL to which the events' references are relative.
-  ///   - open: Requests the stream behind a position.
+  ///   - open: Requests the stream behind a position, or a long poll.
   package static func live(
     _ mapping: LiveMapping, _ configuration: LiveConfiguration, place: String? = nil,
     base: @escaping @Sendable (LayerContext) -> String,
-    open: @escaping @Sendable (LayerContext, _ lastEventID: String) async throws(ReactorError) -> LiveResponse
+    open: @escaping @Sendable (LayerContext, LiveRequest) async throws(ReactorError) -> LiveResponse
   ) -> ModelLayer.Extension {
     ModelLayer.Extension { layer in
       LiveUpdates(layer, mapping: mapping, configuration: configuration, place: place, base: base(layer)) {
-        [weak layer] id throws(ReactorError) in
+        [weak layer] request throws(ReactorError) in
         guard let layer else { throw .cancelled }
-        return try await open(layer, id)
+        return try await open(layer, request)
       }
     }
   }
@@ -58,14 +59,17 @@ extension ModelLayer.Extension {
 
 extension Resource {
   /// The request for the stream behind a position. While power is saved, it asks for fewer
-  /// heartbeats, which a server may ignore (RFC 7240 §2).
-  func stream(behind id: String, savesPower: Bool) -> Resource {
-    var request = self
-    if !id.isEmpty, let name = HTTPField.Name("Last-Event-ID") { request.headers[name] = id }
-    if savesPower, let name = HTTPField.Name("Prefer") {
-      request.headers[name] = [request.headers[name], "heartbeat=60"].compactMap(\.self).joined(separator: ", ")
+  /// heartbeats. A server may ignore that, and a `wait` (RFC 7240 §2).
+  func stream(_ request: LiveRequest, savesPower: Bool) -> Resource {
+    var resource = self
+    if !request.lastEventID.isEmpty, let name = HTTPField.Name("Last-Event-ID") {
+      resource.headers[name] = request.lastEventID
     }
-    return request
+    let wait = request.wait.map { "wait=\($0.components.seconds)" }
+    if let preference = wait ?? (savesPower ? "heartbeat=60" : nil), let name = HTTPField.Name("Prefer") {
+      resource.headers[name] = [resource.headers[name], preference].compactMap(\.self).joined(separator: ", ")
+    }
+    return resource
   }
 }
 

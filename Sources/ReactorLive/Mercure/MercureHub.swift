@@ -149,19 +149,19 @@ extension ModelLayer.Extension {
     let mapping = LiveMapping(naming: id, covers: covers, heartbeat: heartbeat)
     return live(mapping, configuration, place: hub.subscription) { layer in
       layer.backend?.baseURL.absoluteString ?? ""
-    } open: { layer, id throws(ReactorError) in
+    } open: { layer, request throws(ReactorError) in
       guard let backend = layer.backend, let origin = URL(string: "/", relativeTo: hub.url)?.absoluteURL else {
         throw .streamingUnsupported
       }
       // Without the middlewares of the API, whose credentials the hub must not get.
       let connection = Backend(baseURL: origin, transport: backend.transport, reachability: backend.reachability)
       do throws(ReactorError) {
-        return try await hub.open(connection, layer, behind: id)
+        return try await hub.open(connection, layer, behind: request.lastEventID)
       } catch {
         guard hub.token != nil, case .server(let response, _) = error, response.status == .unauthorized else {
           throw error
         }
-        return try await hub.open(connection, layer, behind: id)
+        return try await hub.open(connection, layer, behind: request.lastEventID)
       }
     }
   }

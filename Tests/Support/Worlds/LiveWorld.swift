@@ -19,7 +19,8 @@ extension LiveWorld {
 }
 
 /// A world of layers that follow the changes of a server, and make changes. The server forgets its
-/// history, restarts with another one, cuts streams, falls silent and repeats events. It tells
+/// history, restarts with another one, cuts streams, falls silent and repeats events. A proxy
+/// begins to hold responses back until their end, and lets streams through again. The server tells
 /// changes with or without entity tags, values, differences and the ids of writes, and removals.
 /// Its replicas lag. The processes of the layers are killed and launched again.
 final class LiveWorld: Sendable {
@@ -40,6 +41,8 @@ final class LiveWorld: Sendable {
     var cutUntil = 0
     var silentUntil = 0
     var streams = 0
+    /// A proxy holds each response back until its end.
+    var isHeldBack = false
 
     var head: String { "s\(space).\(first + log.count - 1)" }
   }
@@ -66,7 +69,7 @@ final class LiveWorld: Sendable {
   let heardAt = Shared<Duration>(.zero)
   private let limit: Int
   /// For the streams, until ``release()``.
-  private let itself = Shared<LiveWorld?>(nil)
+  let itself = Shared<LiveWorld?>(nil)
 
   init(_ world: SimulatedWorld) {
     self.world = world
@@ -101,9 +104,10 @@ final class LiveWorld: Sendable {
       backend: backend, persistence: haveDisks[number] ? world.disk.open(in: process) : nil, scope: Scope("\(number)"),
       configuration: world.configuration,
       extensions: [
-        .live(.changes, live, base: { _ in "https://api.example.com/events" }) { [itself] _, id throws(ReactorError) in
+        .live(.changes, live, base: { _ in "https://api.example.com/events" }) {
+          [itself] _, request throws(ReactorError) in
           guard let world = itself.value, !process.hasCrashed else { throw .cancelled }
-          return try await world.open(id)
+          return try await world.open(request)
         }
       ])
     return Process(layer: layer, reactor: layer.reactor(), process: process)
@@ -210,7 +214,13 @@ extension LiveWorld {
 
   /// A fault of the server.
   private func disturb(_ draws: SeededDraws) {
-    switch draws.number(below: 4) {
+    switch draws.number(below: 5) {
+    case 4:
+      server.withLock { server in
+        server.isHeldBack.toggle()
+        world.note("responses are \(server.isHeldBack ? "" : "not ")held back")
+        if server.isHeldBack { server.silentUntil = server.streams }
+      }
     case 0:
       world.note("the server restarts")
       server.withLock { server in
@@ -273,125 +283,6 @@ extension LiveWorld {
       server.gone.insert(path)
       server.tell(#""url":"/\#(path)","gone":true"#, limit: limit)
       world.note("\(path) is gone, at \(server.head)")
-    }
-  }
-}
-
-extension LiveWorld {
-  /// Answers the request for a stream.
-  private func open(_ lastEventID: String) async throws(ReactorError) -> LiveResponse {
-    let faults = world.currentFaults
-    let draws = world.draws.split()
-    do { try await world.clock.sleep(for: draws.duration(upTo: .milliseconds(300))) } catch { throw .cancelled }
-    guard world.reachability.isReachable else { throw .noConnectivity }
-    if faults != .none, draws.chance(0.3) {
-      let status = draws.element(of: [500, 503, 429, 410]) ?? 500
-      throw .server(HTTPResponse(status: .init(code: status)), body: Data())
-    }
-    let (number, first, position) = server.withLock { server -> (Int, String, String) in
-      server.streams += 1
-      let isResumed = server.number(of: lastEventID) != nil
-      // A gap has no tags either.
-      if !isResumed { server.lagsUntil = .zero }
-      return (server.streams, server.greeting(isResumed: isResumed), isResumed ? lastEventID : server.head)
-    }
-    world.note("stream \(number) opens after \(lastEventID)")
-    let pieces = FeedPieces(world: itself, number: number, first: first, position: position, draws: draws)
-    return LiveResponse(status: 200, contentType: "text/event-stream", body: ResponseBody(pieces))
-  }
-
-  /// Returns what a stream has next, behind `position`; `nil` if it is cut.
-  fileprivate func next(_ number: Int, _ position: inout String, isDue: Bool) -> String? {
-    server.withLock { server -> String? in
-      guard number > server.cutUntil else { return nil }
-      guard number > server.silentUntil else { return "" }
-      let text = server.events(after: &position)
-      return text.isEmpty && isDue ? "id: \(position)\n\n" : text
-    }
-  }
-
-  fileprivate var clock: TestClock { world.clock }
-  fileprivate func heard() { heardAt.change { [clock] in $0 = clock.now.elapsed } }
-}
-
-extension LiveWorld.Server {
-  /// The number of a position in this history; `nil` if it is of another, or forgotten.
-  func number(of id: String) -> Int? {
-    let parts = id.split(separator: ".")
-    guard parts.count == 2, parts[0] == "s\(space)", let number = Int(parts[1]), number + 1 >= first else { return nil }
-    return number
-  }
-
-  mutating func tell(_ change: String, limit: Int) {
-    log.append(change)
-    while log.count > limit {
-      log.removeFirst()
-      first += 1
-    }
-  }
-
-  func greeting(isResumed: Bool) -> String {
-    "event: hello\ndata: {\"v\":1,\"resumed\":\(isResumed),\"head\":\"\(head)\",\"heartbeat\":5}\n\n"
-  }
-
-  /// Returns the events behind a position, which moves to the end.
-  mutating func events(after position: inout String) -> String {
-    guard let number = number(of: position) else {
-      (position, lagsUntil) = (head, .zero)
-      return "event: reset\nid: \(head)\ndata: {}\n\n"
-    }
-    let events = log.enumerated().dropFirst(number + 1 - first).map { offset, told in
-      "event: change\nid: s\(space).\(first + offset)\ndata: {\"changes\":[{\(told)}]}\n\n"
-    }
-    position = head
-    return events.joined()
-  }
-}
-
-/// The body of a stream. It looks for news at random intervals, and repeats an event now and then.
-private struct FeedPieces: AsyncSequence, Sendable {
-  /// Empty after the end of the world, which ends its streams.
-  let world: Shared<LiveWorld?>
-  let number: Int
-  let first: String
-  let position: String
-  let draws: SeededDraws
-
-  struct Cut: Error {}
-
-  func makeAsyncIterator() -> Iterator { Iterator(pieces: self, position: position) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    let pieces: FeedPieces
-    var position: String
-    var isGreeted = false
-    var lastAt: Duration = .zero
-    var repeated = ""
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
-      guard let clock = pieces.world.value?.clock else { return nil }
-      if !isGreeted {
-        isGreeted = true
-        return piece(pieces.first)
-      }
-      while true {
-        try await clock.sleep(for: pieces.draws.duration(upTo: .milliseconds(400)))
-        let isDue = clock.now.elapsed - lastAt >= .seconds(4)
-        guard let world = pieces.world.value, let text = world.next(pieces.number, &position, isDue: isDue) else {
-          if pieces.draws.chance(0.5) { throw Cut() }
-          return nil
-        }
-        guard !text.isEmpty else { continue }
-        defer { repeated = text }
-        return piece(pieces.draws.chance(0.1) ? repeated + text : text)
-      }
-    }
-
-    private mutating func piece(_ text: String) -> ArraySlice<UInt8> {
-      guard let world = pieces.world.value else { return [] }
-      lastAt = world.clock.now.elapsed
-      world.heard()
-      return Array(text.utf8)[...]
     }
   }
 }

@@ -124,11 +124,15 @@ struct LiveActivityTests {
     let prefer = try #require(HTTPField.Name("Prefer"))
     let id = try #require(HTTPField.Name("Last-Event-ID"))
     var resource = Resource("events")
-    #expect(resource.stream(behind: "", savesPower: false).headers == resource.headers)
-    #expect(resource.stream(behind: "a.1", savesPower: true).headers[prefer] == "heartbeat=60")
-    resource.headers[prefer] = "wait=25"
-    let request = resource.stream(behind: "a.1", savesPower: true)
-    #expect(request.headers[prefer] == "wait=25, heartbeat=60")
+    let (first, later) = (LiveRequest(lastEventID: ""), LiveRequest(lastEventID: "a.1"))
+    #expect(resource.stream(first, savesPower: false).headers == resource.headers)
+    #expect(resource.stream(later, savesPower: true).headers[prefer] == "heartbeat=60")
+    resource.headers[prefer] = "respond-async"
+    let request = resource.stream(later, savesPower: true)
+    #expect(request.headers[prefer] == "respond-async, heartbeat=60")
     #expect(request.headers[id] == "a.1")
+    // One answer has no heartbeats.
+    let poll = resource.stream(LiveRequest(lastEventID: "a.1", wait: .seconds(25)), savesPower: true)
+    #expect(poll.headers[prefer] == "respond-async, wait=25")
   }
 }

@@ -277,7 +277,7 @@ import Testing
   private func kinds(_ actions: [LiveState.Action]) -> [String] {
     actions.map { action in
       switch action {
-      case .connect(_, let id): "connect \(id)"
+      case .connect(_, let request): "connect \(request.lastEventID)"
       case .disconnect: "disconnect"
       case .mark: "mark"
       case .markCovered: "markCovered"

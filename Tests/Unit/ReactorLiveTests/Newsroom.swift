@@ -28,6 +28,8 @@ final class Newsroom: Sendable {
   let likes = Shared([1, 1, 1])
   let requests = Shared<[String]>([])
   let opened = Shared<[String]>([])
+  /// The seconds for which each request for the stream lets the server wait; `nil` for a stream.
+  let waits = Shared<[Int64?]>([])
   let streams = Shared<[AsyncThrowingStream<ArraySlice<UInt8>, any Error>.Continuation]>([])
   let activity = ScriptedAppActivity()
   private let readings = Shared(0)
@@ -37,6 +39,8 @@ final class Newsroom: Sendable {
   let latency = Shared(Duration.milliseconds(10))
   /// `true` while the server accepts requests for the stream and sends no head.
   let isMute = Shared(false)
+  /// `true` while something between holds each response back until its end.
+  let holdsBack = Shared(false)
   /// A Boolean value that indicates whether a write is answered with 202, and carried out later.
   let defersWrites = Shared(false)
   /// A Boolean value that indicates whether responses have an `ETag`, which is the number of likes.
@@ -79,10 +83,12 @@ final class Newsroom: Sendable {
       backend: backend, persistence: persistence, configuration: configuration,
       extensions: [
         .outbox(OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [AddLike.self])),
-        .live(mapping, live, base: { _ in "https://api.example.com/v1/events" }) { [self] _, id throws(ReactorError) in
-          opened.change { $0.append(id) }
+        .live(mapping, live, base: { _ in "https://api.example.com/v1/events" }) {
+          [self] _, request throws(ReactorError) in
+          opened.change { $0.append(request.lastEventID) }
+          waits.change { $0.append(request.wait?.components.seconds) }
           if let refusal = refusal.value { throw refusal }
-          if isMute.value {
+          if isMute.value || holdsBack.value && request.wait == nil {
             do { try await world.clock.sleep(for: .seconds(100_000)) } catch { throw .cancelled }
           }
           let (stream, continuation) = AsyncThrowingStream.makeStream(of: ArraySlice<UInt8>.self)

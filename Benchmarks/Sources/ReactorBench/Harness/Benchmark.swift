@@ -39,6 +39,7 @@ let benchmarks: [any Benchmark.Type] = [
   Decoding.self,
   Parsing.self,
   EventStreams.self,
+  Live.self,
   FluxDispatch.self,
   Rivals.self,
 ]

@@ -41,6 +41,27 @@ import Testing
     }
   }
 
+  @Test func `a client that prefers to wait is answered once, with what has changed behind its place`() async throws {
+    try await RunningNews.use { news in
+      let ada = try await news.token(of: "ada")
+      let fields: [(String, String)] = [("Authorization", "Bearer \(ada)"), ("Prefer", "wait=20")]
+      func poll(behind place: String? = nil) async throws -> String {
+        var headers = HTTPFields()
+        for (name, value) in fields + (place.map { [("Last-Event-ID", $0)] } ?? []) {
+          if let name = HTTPField.Name(name) { headers[name] = value }
+        }
+        let stream = try await Backend(baseURL: news.api).stream(for: Resource("events", headers: headers))
+        return try await rest(of: stream.body)
+      }
+      let first = try await poll()
+      let start = try #require(first.firstRange(of: "\"head\":\"")?.upperBound)
+      _ = try await news.ask(.put, "/reading-list/3", by: ada)
+      let second = try await poll(behind: String(first[start...].prefix { $0 != "\"" }))
+      #expect(second.contains("\"resumed\":true") && second.contains("/reading-list"))
+      #expect(!second.contains("event: bye"))
+    }
+  }
+
   @Test func `the end of the newsroom is told, and no stream delays it`() async throws {
     var body: ResponseBody?
     try await RunningNews.use { news in body = try await stream(news) }

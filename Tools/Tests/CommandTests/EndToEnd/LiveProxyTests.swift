@@ -82,6 +82,19 @@ import Wire
     }
   }
 
+  @Test func `a client that prefers to wait is answered once, with what has changed behind its place`() async throws {
+    try await Self.run { _, proxy in
+      let first = try await Self.ask("GET /events", proxy, field: "Prefer: wait=20")
+      #expect(first.body.contains("\"resumed\":false") && first.body.contains("\"wait\":20.0"))
+      let start = try #require(first.body.firstRange(of: "\"head\":\"")?.upperBound)
+      let place = first.body[start...].prefix { $0 != "\"" }
+      #expect(try await Self.ask("PUT /posts/7", proxy, body: "second").status == 204)
+      let second = try await Self.ask("GET /events", proxy, field: "Prefer: wait=20\r\nLast-Event-ID: \(place)")
+      #expect(second.status == 200 && second.body.contains("\"resumed\":true"))
+      #expect(second.body.contains(#"{"changes":[{"url":"/posts/7"}]}"#))
+    }
+  }
+
   @Test func `a value that is observed through the proxy is the new one after a change by another client`() async throws
   {
     struct Post: Codable, Equatable, Sendable { var title: String }
