@@ -65,9 +65,9 @@ package struct LiveRecord: Sendable {
     version += 1
     for action in actions {
       switch action {
-      case .connect(_, let id):
+      case .connect(_, let request):
         counts.connections += 1
-        add(.connecting(isBehind: !id.isEmpty), at: time)
+        add(.connecting(isBehind: !request.lastEventID.isEmpty), at: time)
       case .mark: counts.marks += 1
       case .markCovered:
         counts.gaps += 1
