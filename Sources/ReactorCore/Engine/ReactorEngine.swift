@@ -38,7 +38,8 @@ import Synchronization
     layer = flow.layer
     let configuration = flow.configuration
     (elapsed, sleep) = configuration.clock.timeline()
-    reader = MemoryReader(configuration, elapsed: elapsed)
+    // Not for each hit: an upstream's clock costs more than the hit.
+    reader = MemoryReader(configuration, elapsed: elapsed) { [upstream = layer.upstream] in upstream?.advance() }
     isEqual = (Model.self as? any (Equatable & Sendable).Type).map { AnyModel.equality(of: $0) }
     observers = ObserverQueue(executor: configuration.taskExecutor)
     state = Mutex(

@@ -4,7 +4,6 @@ import Synchronization
 extension ReactorEngine {
   /// Returns the cached model if the policy accepts it. Never suspends.
   @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
-    if let upstream = layer.upstream { upstream.advance() }
     guard flow.presentation == nil else { return hitPresented(resource, policy) }
     guard layer.events.hasObservers else { return reader.hit(resource, policy) }
     // Bound only here: it costs one more reference, and most hits have no listener.

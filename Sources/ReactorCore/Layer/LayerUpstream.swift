@@ -7,7 +7,8 @@ package import HTTPTypes
 /// server.
 package protocol LayerUpstream: AnyObject, Sendable {
   /// Stops trusting copies that other processes may have changed unnoticed, once the time for that
-  /// is over. Call it before a memory hit: in a process that was suspended, no timer has fired.
+  /// is over. Call it before a memory hit, once the wall clock has moved by a millisecond: in a
+  /// process that was suspended, no timer has fired.
   func advance()
 
   /// Returns a Boolean value that indicates whether a message about every change of a key's

@@ -12,6 +12,7 @@ import Synchronization
 final class ClockSteps: Sendable {
   private let wall: @Sendable () -> Date
   private let elapsed: @Sendable () -> Duration
+  private let looks: @Sendable () -> Void
   /// The wall clock's seconds at the last reading of both clocks, as bits.
   private let looked: Atomic<UInt64>
   /// The lead at that reading, as bits.
@@ -22,9 +23,13 @@ final class ClockSteps: Sendable {
   /// instant, and the system may adjust the wall clock in small steps.
   private static let tolerance = 0.01
 
-  init(wall: @escaping @Sendable () -> Date, elapsed: @escaping @Sendable () -> Duration) {
-    self.wall = wall
-    self.elapsed = elapsed
+  /// - Parameter looks: a closure that is called after each reading of both clocks. It may call
+  ///   ``now()``.
+  init(
+    wall: @escaping @Sendable () -> Date, elapsed: @escaping @Sendable () -> Duration,
+    looks: @escaping @Sendable () -> Void
+  ) {
+    (self.wall, self.elapsed, self.looks) = (wall, elapsed, looks)
     looked = Atomic(Double.infinity.bitPattern)
     seen = Atomic(0)
     _ = now()
@@ -56,5 +61,6 @@ final class ClockSteps: Sendable {
     let lead = seconds - elapsed().inSeconds
     seen.store(lead.bitPattern, ordering: .relaxed)
     looked.store(seconds.bitPattern, ordering: .relaxed)
+    looks()
   }
 }

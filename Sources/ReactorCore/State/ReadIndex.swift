@@ -171,12 +171,16 @@ final class MemoryReader: Sendable {
 
   /// Creates a reader with the freshness settings and the wall clock of `configuration`.
   ///
-  /// - Parameter elapsed: returns the time on the configuration's clock since the reactor was
-  ///   created.
-  init(_ configuration: ReactorConfiguration, elapsed: @escaping @Sendable () -> Duration) {
+  /// - Parameters:
+  ///   - elapsed: returns the time on the configuration's clock since the reactor was created.
+  ///   - looks: called after each reading of both clocks; see ``ClockSteps``.
+  init(
+    _ configuration: ReactorConfiguration, elapsed: @escaping @Sendable () -> Duration,
+    looks: @escaping @Sendable () -> Void
+  ) {
     rule = FreshnessRule(
       fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds,
-      steps: ClockSteps(wall: configuration.now, elapsed: elapsed))
+      steps: ClockSteps(wall: configuration.now, elapsed: elapsed, looks: looks))
   }
 
   /// Returns the model in memory for `resource` if the policy accepts it.

@@ -112,12 +112,20 @@ final class UnreliableStore: FleetStore {
 final class LeapingClock: Clock {
   private let clock: TestClock
   private let leap = Shared(Duration.zero)
+  /// The number of times that ``now`` was read.
+  let reads = Shared(0)
 
   init(_ clock: TestClock) { self.clock = clock }
 
+  /// The wall clock of the process, which leaps too.
+  func wallClock() -> Date { clock.wallClock().addingTimeInterval(leap.value / .seconds(1)) }
+
   func leap(by time: Duration) { leap.change { $0 += time } }
 
-  var now: TestClock.Instant { clock.now.advanced(by: leap.value) }
+  var now: TestClock.Instant {
+    reads.change { $0 += 1 }
+    return clock.now.advanced(by: leap.value)
+  }
   var minimumResolution: Duration { .zero }
   func sleep(until deadline: TestClock.Instant, tolerance: Duration?) async throws {
     try await clock.sleep(until: deadline.advanced(by: .zero - leap.value), tolerance: tolerance)

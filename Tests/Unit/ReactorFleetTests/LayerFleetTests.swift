@@ -58,16 +58,16 @@ private final class LayerServer: Sendable {
 
   init(
     _ shared: MemoryFleetStore, _ clock: TestClock, _ origin: Origin, scope: Scope = .shared,
-    persistence: MemoryPersistence? = nil, fleetClock: (any Clock<Duration>)? = nil
+    persistence: MemoryPersistence? = nil, leaping: LeapingClock? = nil
   ) async {
     store = UnreliableStore(shared)
     var configuration = FleetConfiguration()
-    configuration.clock = fleetClock ?? clock
+    configuration.clock = leaping ?? clock
     configuration.now = clock.wallClock
     fleet = Fleet(store, configuration: configuration)
     var settings = ReactorConfiguration()
     settings.clock = clock
-    settings.now = clock.wallClock
+    settings.now = leaping?.wallClock ?? clock.wallClock
     settings.keepUnusedFor = .never
     settings.retry = .never
     layer = ModelLayer(
@@ -265,12 +265,23 @@ struct LayerFleetTests {
     async throws
   {
     let leaping = LeapingClock(clock)
-    let one = await LayerServer(store, clock, origin, fleetClock: leaping)
+    let one = await LayerServer(store, clock, origin, leaping: leaping)
     for _ in 0..<2 { #expect(try await one.names.fetch("list") == ["a"]) }
     #expect(origin.requests == ["GET"])
     leaping.leap(by: .seconds(40))
     #expect(try await one.names.fetch("list") == ["a"])
     #expect(origin.requests == ["GET", "GET*"])
+    await one.stop()
+  }
+
+  @Test func `of the hits in memory within a millisecond, one at most reads the clock of the fleet`() async throws {
+    let leaping = LeapingClock(clock)
+    let one = await LayerServer(store, clock, origin, leaping: leaping)
+    for _ in 0..<2 { #expect(try await one.names.fetch("list") == ["a"]) }
+    let reads = leaping.reads.value
+    for _ in 0..<100 { #expect(try await one.names.fetch("list") == ["a"]) }
+    // The fleet's own work may read it too.
+    #expect(leaping.reads.value - reads < 100)
     await one.stop()
   }
 
