@@ -258,7 +258,7 @@ extension Attempt {
       route: sent.route, latest: sent.latest, failures: sent.failures)
     var outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
     var error = sent.error(outcome)
-    if let line = entry.request?.line { error = error?.naming(line) }
+    if let failure = error, let line = entry.request?.line { error = failure.naming(line) }
     let mutation = outbox.withState { $0.items[entry.id]?.mutation }
     let answer = outcome.kind == .accepted ? mutation?.answer(sent.result, layer.configuration) : nil
     if let objection = answer?.objection { (outcome, error) = (SendOutcome(checking: objection), objection) }

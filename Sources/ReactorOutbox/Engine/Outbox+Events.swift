@@ -58,12 +58,15 @@ extension FrozenRequest {
   /// The method and the target; `nil` if one of them is invalid.
   var line: HTTPRequest? {
     // The target is sent as it was saved, since `URL` would encode some characters differently.
-    guard let method = HTTPRequest.Method(method), let colon = url.range(of: "://") else { return nil }
-    let rest = url[colon.upperBound...]
-    let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    let target = rest[authority.endIndex...]
+    // By its bytes: a search for characters takes five times the rest.
+    guard let method = HTTPRequest.Method(method), let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")),
+      url.utf8[colon...].starts(with: "://".utf8)
+    else { return nil }
+    let rest = url.utf8[colon...].dropFirst(3)
+    let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+    let target = url[end...]
     return HTTPRequest(
-      method: method, scheme: String(url[..<colon.lowerBound]), authority: String(authority),
-      path: target.hasPrefix("/") ? String(target) : "/\(target)")
+      method: method, scheme: String(url[..<colon]), authority: String(url[rest.startIndex..<end]),
+      path: target.utf8.first == UInt8(ascii: "/") ? String(target) : "/\(target)")
   }
 }

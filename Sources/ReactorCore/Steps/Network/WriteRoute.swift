@@ -62,8 +62,8 @@ extension WriteRoute {
       note(from: (followed ?? trail.latestHops.last)?.request.url ?? write.url, to: target)
     }
     isFromOtherOrigin = isFromOtherOrigin || trail.hasChangedOrigin
-    if let answer, !(write.headerFields[.accept] ?? "").lowercased().contains("html") {
-      isWebPage = Self.isWebPage(answer.0, answer.1)
+    if let answer, Self.isWebPage(answer.0, answer.1) {
+      isWebPage = !(write.headerFields[.accept] ?? "").lowercased().contains("html")
     }
   }
 
