@@ -66,7 +66,7 @@ public final class Outbox: Sendable {
     let results = withState { state in
       state.timer?.task.cancel()
       state.watcher?.cancel()
-      return state.itemsInOrder.compactMap(\.result)
+      return state.inOrder(\.result)
     }
     // The entries are kept for the next layer of the scope, and nothing else resumes these waiters.
     for result in results { result.settle(.failure(.cancelled)) }

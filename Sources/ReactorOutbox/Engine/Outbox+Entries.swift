@@ -12,13 +12,15 @@ extension Outbox.Entry {
     id = entry.id
     name = entry.name
     lane = Lane(rawValue: entry.lane)
-    mutation = items[entry.id]?.mutation.program
+    // Looked up once, in place: an item is large.
+    let index = items.index(forKey: entry.id)
+    mutation = index.flatMap { items.values[$0].mutation.program }
     submittedAt = entry.submittedAt
     attempts = entry.attempts
     method = entry.request.flatMap { HTTPRequest.Method($0.method) }
     url = entry.request.map { Self.redacted($0.url, secretNames) }
     status = entry.outcome?.status
-    progress = items[entry.id]?.progress
+    progress = index.flatMap { items.values[$0].progress }
     let reason = queue.reason(of: entry, conditions)
     state =
       switch entry.state {

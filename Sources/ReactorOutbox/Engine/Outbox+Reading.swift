@@ -218,8 +218,7 @@ extension Outbox: LayerPart {
       state.epoch += 1
       state.removals += 1
       state.removalsBegun += 1
-      let items = state.itemsInOrder
-      return (items.compactMap(\.sending), items.compactMap(\.making), state.epoch)
+      return (state.inOrder(\.sending), state.inOrder(\.making), state.epoch)
     }
     for task in tasks { task.cancel() }
     for making in makings { making.interrupt() }

@@ -73,8 +73,7 @@ extension Outbox {
   func cancelSending() async {
     let (tasks, makings) = withState { state in
       state.queue.isStopped = true
-      let items = state.itemsInOrder
-      return (items.compactMap(\.sending), items.compactMap(\.making))
+      return (state.inOrder(\.sending), state.inOrder(\.making))
     }
     for task in tasks { task.cancel() }
     for making in makings { making.interrupt() }

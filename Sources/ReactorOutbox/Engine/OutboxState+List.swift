@@ -28,15 +28,23 @@ extension OutboxState {
   }
 
   /// The ids of the entries, in an order that is the same in every run.
-  var idsInOrder: [UUID] {
-    var places: [(number: UInt64, id: UUID)] = items.keys.map { (queue.entries[$0]?.number ?? 0, $0) }
+  var idsInOrder: [UUID] { ids { _ in true } }
+
+  private func ids(where isMeant: (Item) -> Bool) -> [UUID] {
+    var places: [(number: UInt64, id: UUID)] = []
+    for index in items.indices where isMeant(items.values[index]) {
+      let id = items.keys[index]
+      places.append((queue.entries[id]?.number ?? 0, id))
+    }
     // Ids are compared as text only if two numbers are equal, since making the text takes a
     // microsecond.
     places.sort { $0.number == $1.number ? $0.id.uuidString < $1.id.uuidString : $0.number < $1.number }
     return places.map(\.id)
   }
 
-  /// The items in the order of ``idsInOrder``. Code that cancels or resumes tasks iterates over
-  /// these, never over the dictionary.
-  var itemsInOrder: [Item] { idsInOrder.compactMap { items[$0] } }
+  /// Returns a part of the items that have it, in the order of ``idsInOrder``. Code that cancels or
+  /// resumes tasks iterates over these, never over the dictionary.
+  func inOrder<Part>(_ part: (Item) -> Part?) -> [Part] {
+    ids { part($0) != nil }.compactMap { items[$0].flatMap(part) }
+  }
 }
