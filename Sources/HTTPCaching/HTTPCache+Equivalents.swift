@@ -83,7 +83,7 @@ extension HTTPCache {
     let path = key.pathHash
     if let known = rules.known(path) { return known }
     if let exact { return exact.head.noVarySearch }
-    guard let note = key.rule else { return nil }
+    let note = key.rule
     do {
       let rule = try await load(note).flatMap { NoVarySearch($0.head.fields) }
       rules.note(rule, of: path, isRead: true)
@@ -115,7 +115,8 @@ extension HTTPCache {
     }
     if let old = older?.head.noVarySearch.flatMap(key.alias), old != alias { await forgetAlias(old, of: key) }
     let path = key.pathHash
-    if rules.known(path) != .some(value), let rule = key.rule {
+    if rules.known(path) != .some(value) {
+      let rule = key.rule
       rules.note(value, of: path)
       let fields = record.head.fields.filter { $0.name == NoVarySearch.field }
       try? await persistence?.save(Record(note: rule, at: record.head.receivedAt, fields: fields), for: rule)

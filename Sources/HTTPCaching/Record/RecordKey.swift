@@ -103,7 +103,7 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   private static let variantPrefix = "\n:variant="
 
   /// The key of the rule of the path: the latest `No-Vary-Search` of a response to any query of it.
-  var rule: RecordKey? { note(of: url.splitAtQuery.path) }
+  var rule: RecordKey { note(of: url.splitAtQuery.path) }
 
   /// The key of the latest news of all URLs that are equivalent to this one by a value of
   /// `No-Vary-Search`. Equivalent requests have one in common, and other requests have another.
@@ -117,21 +117,18 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
 
   /// The key of what a client keeps about a stream at the URL, such as its place. No key of a rule
   /// or an alias has a fragment.
-  package var place: RecordKey? { note(of: "\(url)#place") }
+  package var place: RecordKey { note(of: "\(url)#place") }
 
   /// A Boolean value that indicates whether the record of the key is a note of the cache or of a
   /// client, and no response.
   package var isNote: Bool { storage.isNote }
 
-  private func note(of url: String) -> RecordKey? {
-    guard var parts = Parts(identity: identity) else { return nil }
-    parts.url = url
-    parts.fields.append(Self.noteLine)
-    return RecordKey(parts)
+  private func note(of url: String) -> RecordKey {
+    RecordKey(storage: Storage(storage, url: url, suffix: Self.noteLine))
   }
 
   /// No field, whose name never begins with a colon.
-  private static let noteLine = ":search"
+  private static let noteLine = "\n:search"
 
   /// A hash of the key without its query.
   var pathHash: Int { storage.pathHash }
@@ -190,6 +187,17 @@ extension RecordKey {
     /// least up to the end of its URL.
     convenience init(_ identity: String, like other: Storage) {
       self.init(identity, other.scope, other.method, urlStart: other.urlStart, urlEnd: other.urlEnd)
+    }
+
+    /// Creates storage for the identity of `other` with another URL and a suffix. The identity is
+    /// not parsed: each miss of a new path makes the key of its rule.
+    convenience init(_ other: Storage, url: String, suffix: String) {
+      let bytes = other.identity.utf8
+      let start = bytes.index(bytes.startIndex, offsetBy: Int(other.urlStart))
+      let rest = bytes[bytes.index(start, offsetBy: Int(other.urlEnd - other.urlStart))...]
+      self.init(
+        String(joining: [String(Substring(bytes[..<start])), url, String(Substring(rest)), suffix]), other.scope,
+        other.method, urlStart: other.urlStart, urlEnd: other.urlStart + UInt32(url.utf8.count))
     }
 
     private init(
