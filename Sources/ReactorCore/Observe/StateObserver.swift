@@ -174,10 +174,15 @@ final class ObserverQueue: Sendable {
   /// then takes the keys.
   private func begin(for actor: ObjectIdentifier?) -> [RecordKey]? {
     due.withLock { due in
-      due[actor]?.isStarting = false
-      guard let keys = due[actor]?.keys, due[actor]?.isCalling == false else { return nil }
-      if keys.isEmpty { due[actor] = nil } else { due[actor]?.keys = [] }
-      due[actor]?.isCalling = true
+      guard var own = due[actor] else { return nil }
+      own.isStarting = false
+      guard !own.isCalling else {
+        due[actor] = own
+        return nil
+      }
+      let keys = own.keys
+      (own.keys, own.isCalling) = ([], true)
+      due[actor] = keys.isEmpty ? nil : own
       return keys.isEmpty ? nil : keys
     }
   }
@@ -188,10 +193,12 @@ final class ObserverQueue: Sendable {
   ///   are.
   private func continues(for actor: ObjectIdentifier?) -> Bool {
     due.withLock { due in
-      due[actor]?.isCalling = false
-      guard let last = due[actor], !last.isStarting else { return false }
-      if last.keys.isEmpty { due[actor] = nil } else { due[actor]?.isStarting = true }
-      return !last.keys.isEmpty
+      guard var own = due[actor] else { return false }
+      own.isCalling = false
+      let continues = !own.isStarting && !own.keys.isEmpty
+      if continues { own.isStarting = true }
+      due[actor] = own.isStarting ? own : nil
+      return continues
     }
   }
 }
