@@ -130,7 +130,7 @@ public struct CombinedStates<Value: Sendable>: CombinableStates, Sendable {
 }
 
 extension LiveResource {
-  /// Follows several resources as one. ``ReactorCore/LiveResource/refresh()`` fetches all of them.
+  /// Follows several resources as one. `refresh()` fetches all of them.
   ///
   /// ```swift
   /// let parts = combined(accounts.states(for: "me"), articles.states(for: "articles"))
