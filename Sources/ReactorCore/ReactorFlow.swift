@@ -40,7 +40,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     }
     set {
       steps.network = { try await newValue($0, Context($1)).erased }
-      (steps.decoded, steps.parseRecord) = (DecodedModelLookup(), nil)
+      (steps.decoded, steps.parseRecord, steps.storedRecord) = (DecodedModelLookup(), nil, nil)
     }
   }
   /// Loads the persisted model; `nil` if nothing is stored. A thrown error counts as a miss and is

@@ -208,4 +208,10 @@ final class FlightStep: Sendable {
     self.task = task
     self.owner = owner
   }
+
+  /// Returns the request of the same flight, whose handle cancels the task that runs it.
+  func request(_ loaded: LoadResult) -> FlightStep {
+    FlightStep(
+      step: .request(loaded), key: key, flight: flight, resource: resource, ticket: ticket, task: task, owner: owner)
+  }
 }

@@ -16,6 +16,7 @@ extension ReactorEngine {
     var context = FlowContext(stale: known?.isSelected(by: step.resource) == true ? known : nil)
     // Without a stored copy there are no validators.
     context.hasAskedPersistence = isUnconditional || loaded != nil
+    guard await readsRecord(for: step, into: &context) else { return }
     if layer.upstream != nil {
       context.asksServer = state.withLock { state in
         state.entry(of: step)?.flight?.machine.waiters.inOrder.contains { !$0.policy.asksStoreFirst } ?? false
@@ -42,6 +43,42 @@ extension ReactorEngine {
     }
     context.record = record
     await instrument.flight(record) { [context] in await send(step, context, lead: lead) }
+  }
+
+  /// Reads the record whose validators are sent, unless the flight has read it. It needs no task:
+  /// one would cost as much as the read.
+  ///
+  /// - Returns: `false` if the persistence was late, and another task sends the request.
+  private func readsRecord(for step: FlightStep, into context: inout FlowContext) async -> Bool {
+    guard !context.hasAskedPersistence, context.stale?.record == nil, let storedRecord = flow.storedRecord else {
+      return true
+    }
+    let wait = layer.budget.begin(step.key) { [weak self] in self?.recordIsLate(step) }
+    let read: Result<Record?, any Error>
+    do { read = .success(try await storedRecord(step.resource)) } catch { read = .failure(error) }
+    guard layer.budget.end(wait) else { return false }
+    switch read {
+    case .success(let record):
+      (context.stored, context.hasAskedPersistence) = (record.map(FlowContext.Stored.init), true)
+    // The request ends like this too.
+    case .failure(is CancellationError): break
+    case .failure(let error):
+      loadFailed(ReactorError(error, wrap: ReactorError.persistence), step.key)
+      context.hasAskedPersistence = true
+    }
+    return true
+  }
+
+  /// Sends the request without the stored record, by another task.
+  private func recordIsLate(_ step: FlightStep) {
+    guard let error = layer.budget.error, state.withLock({ $0.entry(of: step) != nil }) else { return }
+    loadFailed(error, step.key)
+    start(step.request(LoadResult(resource: step.resource)))
+  }
+
+  private func loadFailed(_ error: ReactorError, _ key: RecordKey) {
+    append(key, .loadFailed(error))
+    layer.events.deliver()
   }
 
   /// Sends the request of a flight, and resolves its waiters.

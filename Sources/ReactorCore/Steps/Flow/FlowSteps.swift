@@ -22,6 +22,9 @@ package struct FlowSteps: Sendable {
   var holdsAnswer: @Sendable (Resource) async throws -> Bool = { _ in true }
   /// Parses an exchange that no step has requested; `nil` if the network step is the program's own.
   var parseRecord: (@Sendable (Record, RecordKey) throws -> Snapshot<AnyModel>)?
+  /// Returns the record whose validators are sent; `nil` if the network step reads it itself, or
+  /// nothing is persisted.
+  var storedRecord: (@Sendable (Resource) async throws -> Record?)?
   /// A Boolean value that indicates whether ``loadFromPersistence`` may run on the caller's thread.
   var loadsAtOnce = false
   /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step
@@ -65,6 +68,8 @@ struct FlowContext: Sendable {
   /// A Boolean value that indicates whether this flight has read persistence. Then ``stale`` is the
   /// result, and a second read is unnecessary.
   var hasAskedPersistence = false
+  /// The record whose validators are sent, if the flight has read it for that.
+  var stored: Stored?
   /// A Boolean value that indicates whether a waiter wants the server's response, and no other
   /// process's.
   var asksServer = false
@@ -83,6 +88,13 @@ struct FlowContext: Sendable {
   init(stale: Snapshot<AnyModel>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }) {
     self.progress = progress
     self.stale = stale
+  }
+
+  /// A record by reference, as the copy.
+  final class Stored: Sendable {
+    let record: Record
+
+    init(_ record: Record) { self.record = record }
   }
 
   private final class Copy: Sendable {

@@ -30,6 +30,7 @@ final class HTTPFlow: Sendable {
     (steps.decoded, steps.loadsAtOnce) = (decoded, layer.cache.loadsAtOnce)
     steps.invalidateInPersistence = { [layer] in try await layer.cache.invalidate($0, at: $1) }
     steps.parseRecord = { try self.snapshot(of: $0, $1) }
+    if steps.isPersistent { steps.storedRecord = { try await self.storedRecord($0, self.key($0)) } }
     steps.holdsAnswer = { try await self.layer.holdsAnswer(try self.key($0), to: $0) }
     return steps
   }
@@ -93,7 +94,7 @@ final class HTTPFlow: Sendable {
         // An earlier release of the app could read the record, but this one cannot. Its validators
         // are not sent.
         var context = context
-        (context.stale, context.hasAskedPersistence) = (nil, true)
+        (context.stale, context.stored, context.hasAskedPersistence) = (nil, nil, true)
         return try await answer(to: request, for: resource, key, context)
       }
     case .received(var record):
@@ -108,7 +109,7 @@ final class HTTPFlow: Sendable {
     case .mismatched:
       // The server has confirmed another representation, so it is asked without validators.
       var bare = context
-      (bare.stale, bare.hasAskedPersistence) = (nil, true)
+      (bare.stale, bare.stored, bare.hasAskedPersistence) = (nil, nil, true)
       return try await answer(to: request, for: resource, key, bare)
     }
   }
@@ -322,19 +323,23 @@ extension HTTPFlow {
   ) async throws -> Record? {
     guard resource.readsOnly, !layer.generations.isBeingRemoved(key) else { return nil }
     if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
-    guard !context.hasAskedPersistence else { return nil }
+    guard !context.hasAskedPersistence else { return context.stored?.record }
     do {
       guard layer.cache.isPersistent else { return nil }
-      let record = try await layer.budget.within(key) { [layer] in
-        try await layer.cache.lookUp(key, for: resource.headers)
-      }
-      return record?.head.localModel == nil ? record : nil
+      return try await layer.budget.within(key) { try await self.storedRecord(resource, key) }
     } catch is CancellationError {
       throw CancellationError()
     } catch {
       emit(key, .loadFailed(ReactorError(error, wrap: ReactorError.persistence)))
       return nil
     }
+  }
+
+  /// Returns the record that the persistence has, for its validators.
+  private func storedRecord(_ resource: Resource, _ key: RecordKey) async throws -> Record? {
+    guard resource.readsOnly, !layer.generations.isBeingRemoved(key) else { return nil }
+    let record = try await layer.cache.lookUp(key, for: resource.headers)
+    return record?.head.localModel == nil ? record : nil
   }
 
   /// Returns the model of an exchange that no step has requested.

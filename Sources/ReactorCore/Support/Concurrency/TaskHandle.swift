@@ -15,15 +15,18 @@ package final class TaskHandle: Sendable {
 
   package init(priority: TaskPriority?) { state = Mutex(.unborn(priority: priority)) }
 
-  /// Attaches `task`, which is running already.
+  /// Attaches `task`, which is running already. It takes the place of an earlier task.
   package func attach(_ task: Task<Void, Never>) {
     let (isCancelled, priority) = state.withLock { state -> (Bool, TaskPriority?) in
       switch state {
       case .unborn(let priority):
         state = .running(task)
         return (false, priority)
+      case .running:
+        state = .running(task)
+        return (false, nil)
       case .cancelled: return (true, nil)
-      case .running, .released: return (false, nil)
+      case .released: return (false, nil)
       }
     }
     if isCancelled { task.cancel() }
