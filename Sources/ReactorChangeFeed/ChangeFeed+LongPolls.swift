@@ -13,7 +13,8 @@ struct LongPoll {
   /// - Parameter tick: the time by which a waiting client may be woken late.
   init(_ wait: Duration, isResumed: Bool, from now: Duration, tick: Duration) {
     (self.wait, self.isResumed) = (wait, isResumed)
-    answersAt = now + max(wait - tick, .zero)
+    // Clients take an answer without news for good after half of the time.
+    answersAt = now + max(wait - tick, wait * 0.6)
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 package import ReactorCore
 
 /// The counts of a stream of changes since its layer was created and, once an inspector shows it,
@@ -60,6 +61,12 @@ package struct LiveRecord: Sendable {
     steps.append(Step(number: lastNumber, at: time, kind: kind()))
   }
 
+  /// Removes the steps: they name what the user before had.
+  mutating func removeSteps() {
+    version += 1
+    steps = []
+  }
+
   /// Records the actions of a change of the state.
   mutating func note(_ actions: [LiveState.Action], at time: Duration) {
     version += 1
@@ -113,4 +120,12 @@ extension KeySet {
   }
 
   fileprivate var names: Int { urls.count + paths.count + groups.count + (isAll ? 1 : 0) }
+}
+
+extension LiveStatus {
+  /// The status without the body of an error that comes again and again.
+  var withoutBody: LiveStatus {
+    guard case .interrupted(.server(let response, _)?) = self else { return self }
+    return .interrupted(.server(response, body: Data()))
+  }
 }

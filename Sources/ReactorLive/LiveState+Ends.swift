@@ -49,7 +49,7 @@ extension LiveState {
   ) -> [Action] {
     beginGrace(at: time)
     liveUntil = nil
-    if wait != nil { polls.failed(error, at: time) }
+    if wait != nil { polls.failed(error, after: time - startedAt, at: time) }
     let backoff = backoff(longest)
     isOfServer = true
     let wait = max(pause.map { min($0, .seconds(3_600)) } ?? .zero, backoff)

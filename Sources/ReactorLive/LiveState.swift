@@ -323,7 +323,10 @@ extension LiveState {
     if case .hello = signal {} else { open.hasEvents = true }
     var actions: [Action] = []
     switch signal {
-    case .hello(let hello): actions = greeted(hello, &open)
+    case .hello(let hello):
+      // An answer to a long poll may come in pieces.
+      if liveUntil != nil { beginGrace(at: time) }
+      actions = greeted(hello, &open)
     case .changed(var changes, let spread):
       guard !isGreeting || isNew(id) else { break }
       // Another history, whose earlier changes are not known.

@@ -89,7 +89,7 @@ public final class LiveUpdates: Sendable {
       let text = status.description
       guard text != told else { return }
       told = text
-      record.add(.status(status), at: time)
+      record.add(.status(status.withoutBody), at: time)
       for reader in readers.values { reader.yield(status) }
     }
 
@@ -204,6 +204,7 @@ extension LiveUpdates: LayerPart {
       state.queue.removeAll()
       state.spread = []
       state.held.removeAll()
+      state.record.removeSteps()
       state.removals += 1
     }
     return PartRemoval({}, end: { [weak self] in self?.update { state, time in state.cleared(at: time) } })

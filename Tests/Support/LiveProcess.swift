@@ -76,6 +76,9 @@
       // The id of an exited process may belong to another.
       if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
       process.waitUntilExit()
+      // Its last lines may be on their way.
+      let end = ContinuousClock.now + .seconds(5)
+      while !said.value.hasEnded, ContinuousClock.now < end { usleep(1_000) }
     }
   }
 

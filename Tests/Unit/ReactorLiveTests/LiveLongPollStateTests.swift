@@ -152,6 +152,57 @@ import Testing
     #expect(next(&time) == .seconds(25))
   }
 
+  @Test mutating func `an outage shortens the polls once, and for ten minutes`() {
+    var time = Duration.zero
+    poll(&time)
+    let outage = time
+    var waits: [Duration?] = []
+    for _ in 0..<4 { waits.append(next(&time)) }
+    #expect(waits.contains(.seconds(12.5)) && !waits.contains(.seconds(6.25)))
+    // The network is well again.
+    while next(&time) != .zero {}
+    _ = answer(at: time)
+    while time < outage + .seconds(700) {
+      #expect(next(&time) == .seconds(12.5))
+      time += .seconds(12)
+      let next = answer(wait: .seconds(12), at: time)
+      if next.first != .seconds(12.5) { break }
+    }
+    #expect(time > outage + .seconds(600))
+  }
+
+  @Test(arguments: [504, 502, 408])
+  mutating func `a server between that gives up sooner is asked for less time`(_ status: Int) {
+    var time = Duration.zero
+    poll(&time)
+    let error = ReactorError.server(HTTPResponse(status: .init(code: status)), body: Data())
+    _ = state.ended(state.connection, error, status: status, at: time + .seconds(2))
+    time += .seconds(2)
+    #expect(next(&time) == .seconds(25))
+    _ = state.ended(state.connection, error, status: status, at: time + .seconds(20))
+    time += .seconds(20)
+    #expect(next(&time) == .seconds(12.5))
+  }
+
+  @Test mutating func `an answer in pieces is no interruption of what polls rarely`() {
+    var time = Duration.zero
+    poll(&time)
+    let number = state.connection
+    _ = state.opened(number, .stream, at: time)
+    let hello = LiveHello(
+      isResumed: true, head: LivePosition("a.2"), heartbeat: .seconds(15), spread: nil, wait: .seconds(25))
+    _ = state.received(number, .hello(hello), id: "", at: time)
+    #expect(state.limitsPolling)
+    _ = state.received(number, .changed([], spread: .zero), id: "a.2", at: time)
+    #expect(state.limitsPolling && state.status.isLive)
+  }
+
+  @Test mutating func `a server that waits longer than it was asked to is no reason to ask rarely`() {
+    var time = Duration.zero
+    poll(&time)
+    #expect(answer(wait: .seconds(60), at: time + .seconds(25)) == [.seconds(25)])
+  }
+
   @Test mutating func `nothing is lost where no poll is answered either: streams are tried as well`() {
     var time = Duration.zero
     poll(&time)

@@ -77,9 +77,9 @@ public struct Gateway: Service {
       server(.clients, clients.router, settings.host, settings.port),
     ]
     if let fleet {
-      // Ends after the servers, so that their last changes are appended to the log.
+      // Both end after the servers: the last changes are fenced, and then appended to the log.
+      services.insert(Running { try await fleet.run() }, at: 0)
       services.insert(Running { await feed.run() }, at: 0)
-      services.append(Running { try await fleet.run() })
       if let observability = instruments["catalogue"] { services.append(Running { await observability.run(fleet) }) }
     }
     for (name, layer) in [("catalogue", shop.catalogue), ("stock", shop.stock)] {
