@@ -10,7 +10,7 @@ import Synchronization
 extension LiveWorld {
   /// A stream is called live only while bytes come.
   func judgeStatus(_ layer: Int) {
-    let silence = world.clock.now.elapsed - heardAt.value
+    let silence = world.clock.now.elapsed - heardAt.value[layer]
     world.check(
       processes.value[layer].layer.live?.status.isLive != true || silence <= Self.heartbeat * 2.5 + .milliseconds(1),
       "layer \(layer) is live, and nothing came for \(silence)")

@@ -8,8 +8,8 @@ import Synchronization
 
 /// The streams of the server, and its answers to long polls.
 extension LiveWorld {
-  /// Answers the request for a stream.
-  func open(_ request: LiveRequest) async throws(ReactorError) -> LiveResponse {
+  /// Answers the request of a layer for a stream.
+  func open(_ request: LiveRequest, of layer: Int) async throws(ReactorError) -> LiveResponse {
     let faults = world.currentFaults
     let draws = world.draws.split()
     do { try await world.clock.sleep(for: draws.duration(upTo: .milliseconds(300))) } catch { throw .cancelled }
@@ -26,7 +26,9 @@ extension LiveWorld {
       if !isResumed { server.lagsUntil = .zero }
       return (server.streams, isResumed, server.isHeldBack)
     }
-    if let wait = request.wait { return try await poll(number, behind: id, isResumed: isResumed, wait, draws) }
+    if let wait = request.wait {
+      return try await poll(number, of: layer, behind: id, isResumed: isResumed, wait, draws)
+    }
     world.note("stream \(number) opens after \(id)")
     if isHeldBack {
       do { try await world.clock.sleep(for: .seconds(100_000)) } catch { throw .cancelled }
@@ -34,13 +36,13 @@ extension LiveWorld {
     let (first, position) = server.withLock { server in
       (server.greeting(isResumed: isResumed), isResumed ? id : server.head)
     }
-    let pieces = FeedPieces(world: itself, number: number, first: first, position: position, draws: draws)
+    let pieces = FeedPieces(world: itself, layer: layer, number: number, first: first, position: position, draws: draws)
     return LiveResponse(status: 200, contentType: "text/event-stream", body: ResponseBody(pieces))
   }
 
   /// Answers a long poll, once there is news or its time is over.
   private func poll(
-    _ number: Int, behind id: String, isResumed: Bool, _ wait: Duration, _ draws: SeededDraws
+    _ number: Int, of layer: Int, behind id: String, isResumed: Bool, _ wait: Duration, _ draws: SeededDraws
   ) async throws(ReactorError) -> LiveResponse {
     let limit = min(wait, Self.heartbeat * 2)
     let end = world.clock.now.elapsed + (isResumed ? limit : .zero)
@@ -56,7 +58,7 @@ extension LiveWorld {
       }
       guard server.withLock({ number > $0.cutUntil }) else { throw .network(FeedPieces.Cut()) }
       if let answer {
-        heard()
+        heard(layer)
         return LiveResponse(status: 200, contentType: "text/event-stream", body: ResponseBody(Data(answer.utf8)))
       }
       do { try await world.clock.sleep(for: draws.duration(upTo: .milliseconds(400))) } catch { throw .cancelled }
@@ -74,7 +76,7 @@ extension LiveWorld {
   }
 
   fileprivate var clock: TestClock { world.clock }
-  fileprivate func heard() { heardAt.change { [clock] in $0 = clock.now.elapsed } }
+  fileprivate func heard(_ layer: Int) { heardAt.change { [clock] in $0[layer] = clock.now.elapsed } }
 }
 
 extension LiveWorld.Server {
@@ -116,6 +118,7 @@ extension LiveWorld.Server {
 private struct FeedPieces: AsyncSequence, Sendable {
   /// Empty after the end of the world, which ends its streams.
   let world: Shared<LiveWorld?>
+  let layer: Int
   let number: Int
   let first: String
   let position: String
@@ -154,7 +157,7 @@ private struct FeedPieces: AsyncSequence, Sendable {
     private mutating func piece(_ text: String) -> ArraySlice<UInt8> {
       guard let world = pieces.world.value else { return [] }
       lastAt = world.clock.now.elapsed
-      world.heard()
+      world.heard(pieces.layer)
       return Array(text.utf8)[...]
     }
   }

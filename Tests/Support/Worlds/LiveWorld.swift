@@ -66,7 +66,7 @@ final class LiveWorld: Sendable {
   private let removals: [Shared<Int>]
   let requests = Shared<[Int]>([Int](repeating: 0, count: LiveWorld.paths))
   /// The time at which a stream last had a byte.
-  let heardAt = Shared<Duration>(.zero)
+  let heardAt = Shared<[Duration]>([.zero, .zero])
   private let limit: Int
   /// For the streams, until ``release()``.
   let itself = Shared<LiveWorld?>(nil)
@@ -107,7 +107,7 @@ final class LiveWorld: Sendable {
         .live(.changes, live, base: { _ in "https://api.example.com/events" }) {
           [itself] _, request throws(ReactorError) in
           guard let world = itself.value, !process.hasCrashed else { throw .cancelled }
-          return try await world.open(request)
+          return try await world.open(request, of: number)
         }
       ])
     return Process(layer: layer, reactor: layer.reactor(), process: process)
