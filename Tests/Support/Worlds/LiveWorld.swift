@@ -65,7 +65,7 @@ final class LiveWorld: Sendable {
   /// The number of removals that have begun, for each layer.
   private let removals: [Shared<Int>]
   let requests = Shared<[Int]>([Int](repeating: 0, count: LiveWorld.paths))
-  /// The time at which a stream last had a byte.
+  /// The time at which a stream of each layer last had a byte.
   let heardAt = Shared<[Duration]>([.zero, .zero])
   private let limit: Int
   /// For the streams, until ``release()``.
