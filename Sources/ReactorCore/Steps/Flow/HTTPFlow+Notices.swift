@@ -87,3 +87,12 @@ extension HTTPResponse.Status {
     kind == .clientError && ![401, 404, 407, 408, 410, 421, 425, 429, 451].contains(code)
   }
 }
+
+extension ReactorEvent.Kind {
+  init(_ pause: RetryMiddleware.Pause) {
+    switch pause {
+    case .backingOff(let attempt, let delay, let reason): self = .retry(attempt: attempt, after: delay, reason: reason)
+    case .offline: self = .paused
+    }
+  }
+}

@@ -139,12 +139,3 @@ extension RetryMiddleware {
       reachability: configuration.checksReachability ? reachability : .always)
   }
 }
-
-extension ReactorEvent.Kind {
-  init(_ pause: RetryMiddleware.Pause) {
-    switch pause {
-    case .backingOff(let attempt, let delay, let reason): self = .retry(attempt: attempt, after: delay, reason: reason)
-    case .offline: self = .paused
-    }
-  }
-}
