@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What an instrument is told of a fetch.
+/// The report of a fetch to an instrument.
 extension ReactorEngine {
   func isInMemory(_ waiter: FlightMachine.Waiter, _ key: RecordKey) -> Bool {
     let now = now

@@ -22,7 +22,7 @@ extension EngineState {
     return set.urls.flatMap { memory.entries(ofURL: $0) }
   }
 
-  /// Returns the versions of a URL in memory, and under zero those that they have replaced.
+  /// Returns the versions of a URL in memory. A version that one of them replaced has number zero.
   mutating func versions(of url: String) -> [HeldVersion] {
     memory.entries(ofURL: url).flatMap { entry in
       let replaced = entry.replacedTag.map { HeldVersion(key: entry.key, tag: $0, number: 0) }
